@@ -1,0 +1,1 @@
+"""What is proved: every drafting method and verification rule, written once against `Chance`."""

@@ -1,0 +1,1 @@
+"""Drafting methods, one file each: how a draft tree comes about."""
