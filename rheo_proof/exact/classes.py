@@ -9,7 +9,7 @@ independence beyond what `Chance` promises, that every request is fresh.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from rheo_proof.exact.chance import Chance, Name, Site, Token, Var
@@ -63,7 +63,7 @@ class Refining(Chance):
         self.beliefs[name] = Belief(law, law.support, ONE)
         return Var(name)
 
-    def find(self, token: Token, among: Iterable[int]) -> int | None:
+    def find(self, token: Token, among: Sequence[int]) -> int | None:
         """Split off the tokens asked for, each on its own; the others stay together."""
         if not isinstance(token, Var):
             return token if token in among else None
@@ -72,7 +72,7 @@ class Refining(Chance):
         if not wanted:
             return None
         rest = tuple(x for x in known if x not in among)
-        parts = [(x,) for x in wanted]
+        parts: list[tuple[int, ...]] = [(x,) for x in wanted]
         part = self._split(token.name, law, [*parts, rest] if rest else parts)
         return part[0] if part is not rest else None
 
@@ -94,7 +94,7 @@ class Refining(Chance):
         """Both sides, unless the coin is certain."""
         if type(a) is not Q or not ZERO <= a <= ONE:
             raise SoundnessError(f"a coin of probability {a!r} of type {type(a).__name__}")
-        if a == ONE or a == ZERO:
+        if a in (ZERO, ONE):
             return a == ONE
         heads = self._choose(2) == 0
         self.weight *= a if heads else ONE - a
@@ -102,12 +102,8 @@ class Refining(Chance):
 
     def _choose(self, n: int) -> int:
         if self.taken == len(self.script):
-            if n == 1:
-                index = 0
-            else:
-                self.agenda += [(*self.script, index) for index in range(1, n)]
-                index = 0
-            self.script = (*self.script, index)
+            self.agenda += [(*self.script, index) for index in range(1, n)]
+            self.script = (*self.script, 0)
         index = self.script[self.taken]
         self.taken += 1
         return index
@@ -126,7 +122,7 @@ def successors(step: Step[F], state: Any, known: Beliefs) -> Iterator[tuple[Any,
         after = chance.beliefs
         live = tuple((name, after[name]) for name in dict.fromkeys(var.name for var in reached.variables()))
         size = 1
-        for name, belief in after.items():
+        for belief in after.values():
             size *= len(belief.among)
         yield reached, live, chance.weight, size
 
@@ -217,4 +213,6 @@ def _join(entries: dict[Beliefs, Weight], position: int) -> dict[Beliefs, Weight
 
 def add(entries: dict[Beliefs, Weight], known: Beliefs, weight: Weight) -> None:
     before = entries.get(known)
-    entries[known] = weight if before is None else Weight(before.mass + weight.mass, before.assignments + weight.assignments)
+    entries[known] = (
+        weight if before is None else Weight(before.mass + weight.mass, before.assignments + weight.assignments)
+    )

@@ -16,7 +16,7 @@ from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.number import Q
 
 Pair: TypeAlias = tuple[Law, Law]
-Family: TypeAlias = Callable[[random.Random, int], Pair]
+Family: TypeAlias = Callable[[random.Random, int, Prefix], Pair]
 """Target and draft law of one prefix, from a generator that is fresh for that prefix."""
 
 
@@ -105,16 +105,41 @@ def onehot_pair(rng: random.Random, vocab: int) -> Pair:
     return target, point(rng.randrange(vocab), vocab)
 
 
+def swing_pair(rng: random.Random, vocab: int, prefix: Prefix) -> Pair:
+    """What survives of the first level hangs on draws below its best token.
+
+    The root is steep, so the sampled slot of the root ranks low; the second level is flat, so it has several nodes of
+    middle rank; below them the draft is peaked after a token of the lower half and flat after one of the upper half,
+    so their children fill the budget or do not. Rules that look at the survivors of one level while they weigh draws of
+    another are right on nearly every other model and wrong here.
+    """
+    if not prefix:
+        spike = rng.choice([24, 32])
+    elif len(prefix) == 1:
+        spike = 2
+    else:
+        spike = 4 if 2 * prefix[-1] < vocab else 1
+    weights = [1] * vocab
+    weights[rng.randrange((vocab + 1) // 2)] = spike
+    return _law(_weights(rng, vocab, 1, 6)), _law(weights)
+
+
+def _everywhere(make: Callable[[random.Random, int], Pair]) -> Family:
+    """A family that treats all prefixes alike."""
+    return lambda rng, vocab, prefix: make(rng, vocab)
+
+
 FAMILIES: dict[str, Family] = {
-    "random": random_pair,
-    "near": near_pair,
-    "peaked": peaked_pair,
-    "uniform": uniform_pair,
-    "ties": ties_pair,
-    "zeros": zeros_pair,
-    "disjoint": disjoint_pair,
-    "identical": identical_pair,
-    "onehot": onehot_pair,
+    "random": _everywhere(random_pair),
+    "near": _everywhere(near_pair),
+    "peaked": _everywhere(peaked_pair),
+    "swing": swing_pair,
+    "uniform": _everywhere(uniform_pair),
+    "ties": _everywhere(ties_pair),
+    "zeros": _everywhere(zeros_pair),
+    "disjoint": _everywhere(disjoint_pair),
+    "identical": _everywhere(identical_pair),
+    "onehot": _everywhere(onehot_pair),
 }
 
 
@@ -134,7 +159,7 @@ def family_model(family: str, seed: int, vocab: int, depth: int, order: int = 0)
     def pair(prefix: Prefix) -> Pair:
         short = prefix[-order:] if order else prefix
         if short not in pairs:
-            pairs[short] = make(random.Random(f"{family}/{seed}/{vocab}/{key(short)}"), vocab)
+            pairs[short] = make(random.Random(f"{family}/{seed}/{vocab}/{key(short)}"), vocab, short)
         return pairs[short]
 
     return ToyModel(vocab, depth, lambda u: pair(u)[0], lambda u: pair(u)[1], f"{family} {seed}")

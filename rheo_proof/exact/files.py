@@ -75,7 +75,8 @@ def read_model(data: object, name: str = "model") -> ToyModel:
 def _shapes(model: ToyModel) -> list[Prefix]:
     """One prefix for each law that an order-1 model can be asked for."""
     shapes: list[Prefix] = [()]
-    frontier, seen = [()], set()
+    frontier: list[Prefix] = [()]
+    seen: set[tuple[int, bool]] = set()
     for length in range(1, model.depth + 1):
         last = {x for u in frontier for x in range(model.vocab) if model.target(u)[x] or model.draft(u)[x]}
         frontier = [(x,) * length for x in sorted(last)]
@@ -103,7 +104,7 @@ def _read_table(data: object, where: str, vocab: int, longest: int) -> dict[Pref
 def _read_prefix(written: str, where: str, vocab: int, longest: int) -> Prefix:
     parts = written.split(",") if written else []
     if not all(part.isascii() and part.isdigit() and str(int(part)) == part for part in parts):
-        raise InputError(f"{where}: the key {written!r} is not a prefix; write tokens joined by commas, as in '0,2'")
+        raise InputError(f"{where}: the key {written!r} is not a prefix; write tokens joined by commas, like '0,2'")
     prefix = tuple(map(int, parts))
     if any(x >= vocab for x in prefix):
         raise InputError(f"{where}: the prefix {written!r} has a token outside 0..{vocab - 1}")

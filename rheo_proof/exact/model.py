@@ -65,9 +65,7 @@ class ToyModel:
         for length in range(depth + 1):
             yield from layer
             if length < depth:
-                layer = [
-                    (*u, x) for u in layer for x in range(self.vocab) if self.target(u)[x] or self.draft(u)[x]
-                ]
+                layer = [(*u, x) for u in layer for x in range(self.vocab) if self.target(u)[x] or self.draft(u)[x]]
 
     def __repr__(self) -> str:
         return f"ToyModel({self.name}, vocab={self.vocab}, depth={self.depth})"

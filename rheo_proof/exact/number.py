@@ -65,7 +65,7 @@ def rational(value: object, where: str = "value") -> Q:
     if isinstance(value, bool):
         raise InputError(f'{where}: {value!r} is not a number; write an integer or a string such as "3/10"')
     if isinstance(value, Rational):
-        return Q(value.numerator, value.denominator)
+        return Q(int(value.numerator), int(value.denominator))
     if hasattr(value, "__float__"):
         raise InputError(f'{where}: {value!r} is a float; write a rational such as "3/10"')
     raise InputError(f'{where}: {value!r} is not a number; write an integer or a string such as "3/10"')

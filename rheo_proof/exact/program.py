@@ -7,7 +7,7 @@ value. States are immutable and hashable, so two runs that reach the same state 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from rheo_proof.exact.chance import Chance, Token, Var
 from rheo_proof.exact.model import Prefix
@@ -40,8 +40,7 @@ class Emission(NamedTuple):
         return (self.token,) if isinstance(self.token, Var) else ()
 
 
-R = TypeVar("R")
-Final: TypeAlias = "Emission"
+R = TypeVar("R", covariant=True)
 
 
 class Step(Protocol[R]):

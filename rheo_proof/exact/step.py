@@ -153,10 +153,7 @@ class StepLaw:
             return abs(ended + self._emitted[v] - product)
         emitted = self.emission(v, model.vocab)
         return sum(
-            (
-                self._distance(model, (*v, x), ended * p[x] + emitted[x], product * p[x])
-                for x in range(model.vocab)
-            ),
+            (self._distance(model, (*v, x), ended * p[x] + emitted[x], product * p[x]) for x in range(model.vocab)),
             ZERO,
         )
 

@@ -1,22 +1,29 @@
-"""A scheme: a drafting method and a verification rule, run as one random program or enumerated in two ways."""
+"""A scheme: a drafting method and a verification rule; its parameters as users write them, and the named ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from rheo_proof.exact.chance import Chance
-from rheo_proof.exact.classes import Beliefs, Classes, Weight, add, explore
 from rheo_proof.exact.errors import InputError
-from rheo_proof.exact.limits import Limits
-from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import ZERO
-from rheo_proof.exact.program import Emission
-from rheo_proof.exact.replay import replay
-from rheo_proof.exact.step import Lump, StepLaw
+from rheo_proof.exact.number import ONE, Q
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
-from rheo_proof.schemes.tree import Tree
+from rheo_proof.schemes.verifying.bottom_up import BottomUp
+from rheo_proof.schemes.verifying.flow import Flow
+from rheo_proof.schemes.verifying.match import Match
+from rheo_proof.schemes.verifying.rheo import Rheo
+from rheo_proof.schemes.verifying.rrsw import Rrsw
 from rheo_proof.schemes.verifying.walk import Verifying
+
+RULES: dict[str, Callable[[], Verifying]] = {
+    "rheo": Rheo,
+    "rrsw": Rrsw,
+    "match": Match,
+    "flow": Flow,
+    "bottom-up": BottomUp,
+}
+"""Verification rules by the name that `--verify` takes."""
 
 
 @dataclass(frozen=True)
@@ -28,87 +35,100 @@ class Scheme:
 
 
 @dataclass(frozen=True)
-class DraftClasses:
-    """The equivalence classes of a drafting method on a model: kept trees with what is known of their tokens.
+class Parameters:
+    """The parameters shared by all commands; `head` m, `beam` and `nodes` as in docs/notation.md.
 
-    `count`: classes; `walked`: classes met on the way; `assignments`: fully resolved drafts they stand for.
+    `variant` names a harmless variation or a deliberate fault of the scheme. `beam` None stands for B = K.
     """
 
-    classes: Classes
-    walked: int
+    slots: int = 3
+    head: int = 1
+    depth: int = 3
+    beam: int | None = None
+    nodes: int = 8
+    sparse: int | None = None
+    proxy: str = "paper"
+    proxy_scale: Q = ONE
+    fill_scale: Q = ONE
+    verify: str = "rheo"
+    variant: str | None = None
 
-    @property
-    def count(self) -> int:
-        """How many classes of draft trees there are."""
-        return sum(map(len, self.classes.values()))
+    def drafting(self, method: Callable[..., RheoDrafting] = RheoDrafting) -> RheoDrafting:
+        """The drafting method. Raises `InputError` for parameters out of range."""
+        return method(
+            slots=self.slots,
+            head=self.head,
+            depth=self.depth,
+            beam=self.slots if self.beam is None else self.beam,
+            nodes=self.nodes,
+            sparse=self.sparse,
+            proxy=self.proxy,
+            proxy_scale=self.proxy_scale,
+            fill_scale=self.fill_scale,
+        )
 
-    @property
-    def assignments(self) -> int:
-        """How many assignments of values to the draws they stand for."""
-        return sum(weight.assignments for known in self.classes.values() for weight in known.values())
+    def verifying(self) -> Verifying:
+        """The verification rule. Raises `InputError` for an unknown name."""
+        if self.verify not in RULES:
+            raise InputError(f"unknown verification rule {self.verify!r}; known are {', '.join(RULES)}")
+        return RULES[self.verify]()
 
-
-def draft_classes(drafting: RheoDrafting, model: ToyModel, limits: Limits | None = None) -> DraftClasses:
-    """Enumerate the equivalence classes of draft trees."""
-    _fits(drafting, model)
-    start: Classes = {drafting.start(): {(): Weight(ZERO + 1, 1)}}
-    classes, walked = explore(lambda s, chance: drafting.step(model, s, chance), start, Tree, limits or Limits())
-    return DraftClasses(classes, walked)
-
-
-def class_law(
-    verifying: Verifying, model: ToyModel, drafted: DraftClasses, limits: Limits | None = None
-) -> tuple[StepLaw, int]:
-    """The step law of a verification rule over the classes of draft trees, and the number of classes walked."""
-    start: Classes = {}
-    for tree, entries in drafted.classes.items():
-        state = verifying.start(model, tree)
-        names = tuple(dict.fromkeys(var.name for var in state.variables()))
-        slot = start.setdefault(state, {})
-        for known, weight in entries.items():
-            beliefs = dict(known)
-            live: Beliefs = tuple((name, beliefs[name]) for name in names)
-            add(slot, live, weight)
-    limits = limits or Limits()
-    finals, walked = explore(lambda s, chance: verifying.step(model, s, chance), start, Emission, limits)
-    return StepLaw(_lumps(finals)), walked
-
-
-def _lumps(finals: Classes) -> dict[Prefix, list[Lump]]:
-    lumps: dict[Prefix, list[Lump]] = {}
-    for (prefix, token), entries in finals.items():
-        for known, weight in entries.items():
-            if known:
-                belief = known[0][1]
-                lump = Lump(belief.law, belief.among, weight.mass / belief.mass)
-            else:
-                lump = Lump(None, (token,), weight.mass)
-            lumps.setdefault(prefix, []).append(lump)
-    return lumps
+    def as_json(self) -> dict[str, Any]:
+        """The parameters as a JSON object, rationals as strings."""
+        return {
+            "slots": self.slots,
+            "head": self.head,
+            "depth": self.depth,
+            "beam": self.slots if self.beam is None else self.beam,
+            "nodes": self.nodes,
+            "sparse": self.sparse,
+            "proxy": self.proxy,
+            "proxy_scale": str(self.proxy_scale),
+            "fill_scale": str(self.fill_scale),
+            "verify": self.verify,
+            "fault": self.variant,
+        }
 
 
-def law_by_classes(scheme: Scheme, model: ToyModel, limits: Limits | None = None) -> StepLaw:
-    """The step law by the class enumerator."""
-    return class_law(scheme.verifying, model, draft_classes(scheme.drafting, model, limits), limits)[0]
+@dataclass(frozen=True)
+class Named:
+    """A scheme that has a name: what it is in one line, and how it changes the parameters a user gives."""
+
+    name: str
+    line: str
+    fix: Callable[[Parameters], Parameters]
+    build: Callable[[Parameters], Scheme]
+    lossless: bool
 
 
-def run(scheme: Scheme, model: ToyModel, chance: Chance) -> Prefix:
-    """One decoding step: draft, verify, and return the emitted string."""
-    drafting: Any = scheme.drafting.start()
-    while not isinstance(drafting, Tree):
-        drafting = scheme.drafting.step(model, drafting, chance)
-    state: Any = scheme.verifying.start(model, drafting)
-    while not isinstance(state, Emission):
-        state = scheme.verifying.step(model, state, chance)
-    return (*state.prefix, chance.value(state.token))
+def plain(parameters: Parameters) -> Scheme:
+    """The scheme that the parameters say, nothing else."""
+    return Scheme(parameters.drafting(), parameters.verifying())
 
 
-def law_by_replay(scheme: Scheme, model: ToyModel) -> StepLaw:
-    """The step law by the replay enumerator."""
-    _fits(scheme.drafting, model)
-    return StepLaw.of_strings(replay(lambda chance: run(scheme, model, chance)))
+def _named(name: str, line: str, lossless: bool = True, **fixed: Any) -> Named:
+    return Named(name, line, lambda p: replace(p, **fixed), plain, lossless)
 
 
-def _fits(drafting: RheoDrafting, model: ToyModel) -> None:
-    if drafting.depth > model.depth:
-        raise InputError(f"{model.name}: depth {model.depth} is less than the scheme's depth {drafting.depth}")
+def _top_k(parameters: Parameters) -> Parameters:
+    return replace(parameters, head=parameters.slots, verify="match")
+
+
+SCHEMES: dict[str, Named] = {
+    named.name: named
+    for named in (
+        _named("rheo", "RheoSampling with RheoVerification (arXiv 2609.21827)", verify="rheo"),
+        _named(
+            "rrsw", "RheoSampling's tree, recursive rejection without replacement (arXiv 2402.12374)", verify="rrsw"
+        ),
+        _named("match", "RheoSampling's tree, one-hot verification", verify="match"),
+        _named("flow", "RheoSampling's tree, FlowVerification (this project)", verify="flow"),
+        Named("top-k", "EAGLE-2/3: top-K tree, one-hot verification (arXiv 2406.16858)", _top_k, plain, True),
+        _named("chain", "a sampled chain, token by token (arXiv 2211.17192)", slots=1, head=0, beam=1, verify="rheo"),
+        _named(
+            "block", "a sampled chain, block verification (arXiv 2403.10444)", slots=1, head=0, beam=1, verify="flow"
+        ),
+        _named("bottom-up", "RheoSampling's tree, leaf-first rule: not lossless", False, verify="bottom-up"),
+    )
+}
+"""Schemes by the name that `--scheme` takes; `variations.py` and `faults.py` hold the others."""

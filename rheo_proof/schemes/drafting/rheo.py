@@ -19,7 +19,7 @@ from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
-from rheo_proof.schemes.tree import Kind, Node, Path, Tree
+from rheo_proof.schemes.tree import Node, Path, Tree
 
 
 class Candidate(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rheo_proof.exact.chance import Chance, Token, Var
+from rheo_proof.exact.chance import Chance, Var
 from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
@@ -113,7 +113,8 @@ class Flow(Verifying):
         p = model.target(parent.prefix)
         if node.law is None:
             x = chance.value(node.token)
-            return Revealing((*state.done, Mass(node.path, (*parent.prefix, x), parent.of(p, x))), todo)
+            c = parent.of(p, x)
+            return Revealing((*state.done, Mass(node.path, (*parent.prefix, x), c)) if c else state.done, todo)
         w, t, x = parent.c, node.law, chance.value(node.token)
         wp = [w * mass for mass in p]
         a = min(ONE, wp[x] / t[x]) if t[x] else ONE
@@ -158,5 +159,3 @@ def _settle(model: ToyModel, done: tuple[Mass, ...], at: Mass) -> tuple[Q, Spot]
             below.append((x, spot))
     total = sum(weights, ZERO)
     return total, Spot(normalised(weights) if total else p, tuple(sorted(below, key=lambda pair: pair[0])))
-
-

@@ -23,9 +23,14 @@ class Rheo(Walking):
             return self.last_draw(model, walk, others, chance)
         assert sampled.law is not None
         x = chance.value(sampled.token)
-        if chance.coin(acceptance(walk.r, sampled.law, x), ("coin", len(walk.prefix), 1)):
+        a = acceptance(walk.r, sampled.law, x)
+        if chance.coin(a, ("coin", len(walk.prefix), 1)):
             return self.move(model, (*walk.prefix, x), sampled.children)
-        return Walk(walk.prefix, residual(walk.r, sampled.law), others, walk.tested + 1)
+        return Walk(walk.prefix, self.rejected(model, walk, sampled.law, a), others, walk.tested + 1)
+
+    def rejected(self, model: ToyModel, walk: Walk, t: Law, a: Q) -> Law:
+        """What y is drawn from after a rejection that had probability 1 - a."""
+        return residual(walk.r, t)
 
 
 def acceptance(r: Law, t: Law, x: int) -> Q:

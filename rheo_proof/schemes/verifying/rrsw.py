@@ -7,7 +7,7 @@ from itertools import takewhile
 from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.law import Law, residual, without
 from rheo_proof.exact.model import ToyModel
-from rheo_proof.exact.number import ONE, ZERO, Q
+from rheo_proof.exact.number import ONE, ZERO
 from rheo_proof.exact.program import Emission
 from rheo_proof.schemes.tree import Branch
 from rheo_proof.schemes.verifying.rheo import acceptance
@@ -41,13 +41,9 @@ class Rrsw(Walking):
         sampled, rest = children[0], children[1:]
         assert sampled.law is not None
         x = chance.value(sampled.token)
-        if chance.coin(self.sampled_acceptance(walk.r, sampled.law, x), ("coin", level, 1)):
+        if chance.coin(acceptance(walk.r, sampled.law, x), ("coin", level, 1)):
             return self.move(model, (*walk.prefix, x), sampled.children)
         return Walk(walk.prefix, residual(walk.r, sampled.law), rest, walk.tested + 1)
-
-    def sampled_acceptance(self, r: Law, t: Law, x: int) -> Q:
-        """min(1, r(X)/t(X))."""
-        return acceptance(r, t, x)
 
     def test_run(
         self, model: ToyModel, walk: Walk, run: tuple[Branch, ...], rest: tuple[Branch, ...], chance: Chance

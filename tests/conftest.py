@@ -1,0 +1,19 @@
+"""Hypothesis profiles: `HYPOTHESIS_PROFILE` names one, else `ci` under CI and `default` elsewhere."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+EXAMPLES = 100
+
+# Two runs of the same tree see the same examples. Exact arithmetic takes as long as it takes: no deadline.
+settings.register_profile(
+    "default", max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, print_blob=True
+)
+settings.register_profile("ci", settings.get_profile("default"))
+# The search for something new: ten times the examples, other ones on every run.
+settings.register_profile("deep", settings.get_profile("default"), max_examples=10 * EXAMPLES, derandomize=False)
+
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
