@@ -114,7 +114,7 @@ def _read_prefix(written: str, where: str, vocab: int, longest: int) -> Prefix:
 
 
 def write_model(model: ToyModel) -> dict[str, Any]:
-    """The model as a JSON object that `read_model` reads back: laws as strings of fractions, reachable prefixes only."""
+    """The model as a JSON object that `read_model` reads back: fractions as strings, reachable prefixes only."""
     prefixes = list(model.reachable())
     return {
         "vocab": model.vocab,

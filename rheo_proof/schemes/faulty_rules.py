@@ -129,7 +129,7 @@ class OneUniform(NamedTuple):
 
 
 class SecondToken(Verifying):
-    """RheoVerification with one uniform for the coins of all levels: right for the first token, wrong for the second."""
+    """RheoVerification with one uniform for the coins of all levels: the first token is right, the second is not."""
 
     def start(self, model: ToyModel, tree: Tree) -> OneUniform:
         """At the root, nothing known of the uniform."""

@@ -46,15 +46,17 @@ class TieByToken(Rheo):
 
     def insert(self, ranked: list[Candidate], candidate: Candidate, room: int, chance: Chance) -> None:
         """Order by value, then token, then creation."""
-        token = chance.value(candidate.node.token)
         place = len(ranked)
-        while place and (-ranked[place - 1].value, chance.value(ranked[place - 1].node.token)) > (
-            -candidate.value,
-            token,
-        ):
+        while place and self.before(candidate, ranked[place - 1], chance):
             place -= 1
         ranked.insert(place, candidate)
         del ranked[room:]
+
+    def before(self, a: Candidate, b: Candidate, chance: Chance) -> bool:
+        """Whether a ranks before b, which was created earlier."""
+        if a.value != b.value:
+            return a.value > b.value
+        return chance.value(a.node.token) < chance.value(b.node.token)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 
 @dataclass(frozen=True)
 class DuplicateFills(RheoDrafting):
-    """Fills are the best tokens of the tail whether or not X is one of them, so two siblings may hold the same token."""
+    """Fills are the best tokens of the tail, X or not, so two siblings may hold the same token."""
 
     def fills(self, at: Expansion, token: Token, chance: Chance) -> tuple[int, ...]:
         """The best tokens of the tail."""

@@ -1,0 +1,1 @@
+"""Statements about schemes: what is proved, for which models, and the smallest model that refutes it."""

@@ -1,0 +1,183 @@
+"""Statement "instance": this scheme, on this model, emits exactly the target's law; and a battery of such models."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from rheo_proof.exact.errors import InputError, LimitReached, SoundnessError
+from rheo_proof.exact.families import FAMILIES, family_model
+from rheo_proof.exact.files import read_model, write_model
+from rheo_proof.exact.limits import Limits
+from rheo_proof.exact.model import ToyModel, key
+from rheo_proof.exact.step import StepLaw, Wrong
+from rheo_proof.schemes.laws import DraftClasses, class_law, draft_classes
+from rheo_proof.schemes.registry import ALL
+from rheo_proof.schemes.scheme import Parameters, Scheme
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from, in a form that another process can load: a family and a seed, or parsed JSON."""
+
+    family: str
+    seed: int
+    vocab: int
+    depth: int
+    data: Any = None
+    name: str = ""
+
+    def load(self) -> ToyModel:
+        """The model. Raises `InputError` when it is unusable."""
+        if self.data is None:
+            return family_model(self.family, self.seed, self.vocab, self.depth)
+        return read_model(self.data, self.name)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named scheme with the parameters it is to be run with."""
+
+    name: str
+    parameters: Parameters
+
+    @classmethod
+    def of(cls, name: str, parameters: Parameters) -> Entry:
+        """The scheme `name`, which may fix some of the parameters. Raises `InputError` for parameters out of range."""
+        entry = cls(name, ALL[name].fix(parameters))
+        entry.scheme()
+        return entry
+
+    def scheme(self) -> Scheme:
+        """The scheme itself."""
+        return ALL[self.name].build(self.parameters)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found for one scheme on one model; `why` says why it is undecided.
+
+    `classes` counts classes of draft trees, `assignments` the fully resolved drafts they stand for, `walked` all
+    classes met, verification included.
+    """
+
+    entry: Entry
+    source: Source
+    seconds: float
+    tv: Fraction | None = None
+    expected_tokens: Fraction | None = None
+    acceptance: tuple[Fraction, ...] = ()
+    classes: int = 0
+    walked: int = 0
+    assignments: int = 0
+    wrong: Wrong | None = None
+    why: str = ""
+    law: dict[str, str] | None = None
+    model: dict[str, Any] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`lossless`, `biased` or `undecided`."""
+        return "undecided" if self.tv is None else "biased" if self.wrong else "lossless"
+
+
+def battery(count: int, seed: int, vocab: int, depth: int, families: Sequence[str] = ()) -> list[Source]:
+    """The first `count` models of the battery: families in turn, the seed going up after each round.
+
+    >>> [source.family for source in battery(3, 0, 5, 3)]
+    ['random', 'near', 'peaked']
+    """
+    names = list(families) or list(FAMILIES)
+    for name in names:
+        if name not in FAMILIES:
+            raise InputError(f"unknown family {name!r}; known are {', '.join(FAMILIES)}")
+    return [Source(names[i % len(names)], seed + i // len(names), vocab, depth) for i in range(count)]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try: classes for one scheme on one model, a point in monotonic time, and what to keep."""
+
+    max_classes: int | None = None
+    deadline: float | None = None
+    keep_laws: bool = False
+
+    def limits(self, spent: int = 0) -> Limits:
+        """Fresh limits, of which `spent` classes are used up."""
+        limits = Limits(self.max_classes, self.deadline)
+        limits.spent = spent
+        return limits
+
+
+def prove(source: Source, entries: Sequence[Entry], effort: Effort = Effort()) -> list[Result]:
+    """Decide every scheme on one model; schemes with the same draft trees share their enumeration.
+
+    >>> result, = prove(Source("random", 0, 3, 2), [Entry.of("rheo", Parameters(slots=2, depth=2, nodes=4))])
+    >>> result.verdict, result.tv
+    ('lossless', Fraction(0, 1))
+    """
+    return list(_prove(source, entries, effort))
+
+
+def _prove(source: Source, entries: Sequence[Entry], effort: Effort) -> Iterator[Result]:
+    model = source.load()
+    written = write_model(model) if effort.keep_laws else None
+    drafted: dict[Any, DraftClasses | LimitReached] = {}
+    for entry in entries:
+        begin = time.perf_counter()
+        scheme = entry.scheme()
+        try:
+            if scheme.drafting not in drafted:
+                drafted[scheme.drafting] = _draft(scheme, model, effort)
+            drafts = drafted[scheme.drafting]
+            if isinstance(drafts, LimitReached):
+                raise drafts
+            law, walked = class_law(scheme.verifying, model, drafts, effort.limits(drafts.walked))
+            yield _decided(
+                Result(
+                    entry,
+                    source,
+                    time.perf_counter() - begin,
+                    classes=drafts.count,
+                    walked=drafts.walked + walked,
+                    assignments=drafts.assignments,
+                    model=written,
+                ),
+                law,
+                model,
+                effort.keep_laws,
+            )
+        except LimitReached as limit:
+            yield Result(entry, source, time.perf_counter() - begin, why=str(limit), model=written)
+
+
+def _draft(scheme: Scheme, model: ToyModel, effort: Effort) -> DraftClasses | LimitReached:
+    try:
+        return draft_classes(scheme.drafting, model, effort.limits())
+    except LimitReached as limit:
+        return limit
+
+
+def _decided(found: Result, law: StepLaw, model: ToyModel, keep_law: bool) -> Result:
+    """Add the verdict, which two computations must agree on: the criterion and the distance of completed laws."""
+    tv, wrong = law.total_variation(model), law.first_wrong(model)
+    if (tv == 0) != (wrong is None):
+        raise SoundnessError(f"{model.name}: the criterion says {wrong}, the distance is {tv}")
+    strings = {key(string): str(mass) for string, mass in law.strings(model.vocab)} if keep_law else None
+    return Result(
+        found.entry,
+        found.source,
+        found.seconds,
+        tv,
+        law.expected_tokens,
+        tuple(law.acceptance(found.entry.parameters.depth)),
+        found.classes,
+        found.walked,
+        found.assignments,
+        wrong,
+        law=strings,
+        model=found.model,
+    )
