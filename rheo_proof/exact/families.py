@@ -44,11 +44,7 @@ def near_pair(rng: random.Random, vocab: int) -> Pair:
 
 
 def peaked_pair(rng: random.Random, vocab: int) -> Pair:
-    """A draft with one spike on an otherwise flat row; an arbitrary target with zeros.
-
-    The spike keeps the sampled slot's tail flat, so that what is kept below it swings with its token: the family on
-    which order-dependent faults show.
-    """
+    """A draft with one spike on an otherwise flat row; an arbitrary target with zeros."""
     spike = rng.randrange(vocab)
     flat = [1] * vocab
     flat[spike] = rng.choice([1, 2, 4, 8])

@@ -6,17 +6,21 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import nsmallest
 from typing import Any
 
 from rheo_proof.exact.errors import InputError, LimitReached, SoundnessError
 from rheo_proof.exact.families import FAMILIES, family_model
 from rheo_proof.exact.files import read_model, write_model
 from rheo_proof.exact.limits import Limits
-from rheo_proof.exact.model import ToyModel, key
+from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.step import StepLaw, Wrong
 from rheo_proof.schemes.laws import DraftClasses, class_law, draft_classes
 from rheo_proof.schemes.registry import ALL
 from rheo_proof.schemes.scheme import Parameters, Scheme
+
+LIKELY = 40
+"""How many of the likeliest strings a result keeps."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Result:
     """What was found for one scheme on one model; `why` says why it is undecided.
 
     `classes` counts classes of draft trees, `assignments` the fully resolved drafts they stand for, `walked` all
-    classes met, verification included.
+    classes met, verification included. `likely` are the likeliest of the emitted `strings`; `law` has all of them.
     """
 
     entry: Entry
@@ -75,6 +79,8 @@ class Result:
     assignments: int = 0
     wrong: Wrong | None = None
     why: str = ""
+    likely: tuple[tuple[Prefix, Fraction], ...] = ()
+    strings: int = 0
     law: dict[str, str] | None = None
     model: dict[str, Any] | None = None
 
@@ -166,7 +172,7 @@ def _decided(found: Result, law: StepLaw, model: ToyModel, keep_law: bool) -> Re
     tv, wrong = law.total_variation(model), law.first_wrong(model)
     if (tv == 0) != (wrong is None):
         raise SoundnessError(f"{model.name}: the criterion says {wrong}, the distance is {tv}")
-    strings = {key(string): str(mass) for string, mass in law.strings(model.vocab)} if keep_law else None
+    strings = list(law.strings(model.vocab))
     return Result(
         found.entry,
         found.source,
@@ -178,6 +184,8 @@ def _decided(found: Result, law: StepLaw, model: ToyModel, keep_law: bool) -> Re
         found.walked,
         found.assignments,
         wrong,
-        law=strings,
+        likely=tuple(nsmallest(LIKELY, strings, key=lambda pair: (-pair[1], pair[0]))),
+        strings=len(strings),
+        law={key(string): str(mass) for string, mass in strings} if keep_law else None,
         model=found.model,
     )

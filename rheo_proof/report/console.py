@@ -1,0 +1,176 @@
+"""Results on the console: a table for each scheme, one model in full, counterexamples, and what was covered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from rheo_proof.exact.model import ToyModel, key
+from rheo_proof.exact.number import NUMBER_TYPE
+from rheo_proof.schemes.registry import ALL
+from rheo_proof.schemes.scheme import Parameters
+from rheo_proof.theorems.counterexample import Counterexample
+from rheo_proof.theorems.instances import Result
+
+LONG = 22
+"""Fractions with more characters than this are shown as a decimal only; JSON has all of them."""
+
+
+def decimal(value: Fraction) -> str:
+    """Four decimals, rounded, without going through a float.
+
+    >>> decimal(Fraction(2, 3)), decimal(Fraction(1, 2))
+    ('0.6667', '0.5000')
+    """
+    scaled = round(value * 10000)
+    return str(Decimal(scaled).scaleb(-4).quantize(Decimal("0.0001")))
+
+
+def number(value: Fraction) -> str:
+    """A fraction with its decimal beside it; a whole number alone; a very long fraction as `~` and its decimal.
+
+    >>> number(Fraction(137, 60)), number(Fraction(0))
+    ('137/60 (2.2833)', '0')
+    """
+    text = str(value)
+    if value.denominator == 1:
+        return text
+    return f"{text} ({decimal(value)})" if len(text) <= LONG else f"~ {decimal(value)}"
+
+
+def table(*columns: str, title: str = "") -> Table:
+    """A table in the one style that is used; the first column is text, the others are numbers."""
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    for position, column in enumerate(columns):
+        made.add_column(column, justify="right" if position else "left", overflow="fold")
+    return made
+
+
+def show_results(console: Console, results: Sequence[Result]) -> None:
+    """One table for each scheme and rule, a row for each m."""
+    groups: dict[tuple[str, str], dict[int, list[Result]]] = {}
+    for result in results:
+        p = result.entry.parameters
+        groups.setdefault((result.entry.name, p.verify), {}).setdefault(p.head, []).append(result)
+    for (name, verify), rows in groups.items():
+        title = f"{name}: {ALL[name].line}" + ("" if name == verify else f" [verify {verify}]")
+        shown = table("m", "models", "lossless", "biased", "largest TV", "expected tokens", "classes", "drafts", "time")
+        shown.title = title
+        for m, row in rows.items():
+            shown.add_row(*_row(m, row))
+        console.print(shown)
+
+
+def _row(m: int, row: Sequence[Result]) -> list[str]:
+    decided = [result for result in row if result.tv is not None]
+    tokens = [result.expected_tokens for result in row if result.expected_tokens is not None]
+    verdicts = [result.verdict for result in row]
+    return [
+        str(m),
+        str(len(row)),
+        str(verdicts.count("lossless")),
+        str(verdicts.count("biased")),
+        number(max(result.tv or Fraction(0) for result in decided)) if decided else "undecided",
+        _range(tokens),
+        f"{sum(result.classes for result in row):,}",
+        f"{sum(result.assignments for result in row):,}",
+        f"{sum(result.seconds for result in row):.2f} s",
+    ]
+
+
+def _range(values: Sequence[Fraction]) -> str:
+    if not values:
+        return "-"
+    low, high = min(values), max(values)
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
+def show_law(console: Console, result: Result, most: int) -> None:
+    """One model in full: the likeliest emitted strings with their probabilities."""
+    assert result.expected_tokens is not None
+    p = result.entry.parameters
+    console.print(
+        f"One model in full: {_source(result)}, {result.entry.name}, m = {p.head}, "
+        f"expected tokens {number(result.expected_tokens)}",
+        style="bold",
+    )
+    rates = ", ".join(f"{level}: {number(rate)}" for level, rate in enumerate(result.acceptance, 1))
+    console.print(f"Accepted draft tokens, Pr[at least l]: {rates}")
+    shown = table("emitted string", "probability")
+    for tokens, mass in result.likely[:most]:
+        shown.add_row(key(tokens), number(mass))
+    console.print(shown)
+    if result.strings > most:
+        console.print(f"... and {result.strings - most} more strings; --json writes all of them.")
+
+
+def _source(result: Result) -> str:
+    source = result.source
+    return source.name or f"{source.family} {source.seed}"
+
+
+def show_counterexample(console: Console, found: Counterexample) -> None:
+    """The smallest model found, its laws, the first wrong string, the exact distance."""
+    p = found.parameters
+    console.print(f"Smallest counterexample found to {found.name}", style="bold red")
+    console.print(f"V = {found.model.vocab}, {describe(p)}, m = {p.head}")
+    shown = table("prefix", "target p", "draft q")
+    for prefix, target, draft in laws(found.model, p.depth):
+        shown.add_row(prefix, target, draft)
+    console.print(shown)
+    wrong = found.wrong
+    console.print(
+        f"The output starts with {key(wrong.string)} with probability {number(wrong.actual)}; "
+        f"the target gives {number(wrong.expected)}."
+    )
+    console.print(f"Total variation distance of the completed output: {number(found.tv)}")
+
+
+def laws(model: ToyModel, depth: int) -> Iterable[tuple[str, str, str]]:
+    """Prefix, target law and draft law, for every prefix that target or draft can produce."""
+    for u in model.reachable(depth):
+        draft = " ".join(map(str, model.draft(u))) if len(u) < depth else ""
+        yield key(u) or "(root)", " ".join(map(str, model.target(u))), draft
+
+
+def describe(p: Parameters) -> str:
+    """The parameters that hold for a whole table."""
+    parts = [f"D = {p.depth}", f"K = {p.slots}", f"B = {p.beam or p.slots}", f"N = {p.nodes}"]
+    if p.sparse is not None:
+        parts.append(f"S = {p.sparse}")
+    if p.proxy != "paper":
+        parts.append(f"proxy {p.proxy} x {p.proxy_scale}")
+    if p.fill_scale != 1:
+        parts.append(f"fill x {p.fill_scale}")
+    return ", ".join(parts)
+
+
+def show_coverage(console: Console, results: Sequence[Result], notes: Sequence[str]) -> None:
+    """The closing lines: what has been decided, for what, and what not."""
+    sources = dict.fromkeys(result.source for result in results)
+    families = ", ".join(dict.fromkeys(source.name or source.family for source in sources))
+    heads = sorted({result.entry.parameters.head for result in results})
+    first = results[0]
+    count = {v: sum(result.verdict == v for result in results) for v in ("lossless", "biased", "undecided")}
+    console.print(
+        f"Decided: {count['lossless']} lossless, {count['biased']} biased, {count['undecided']} undecided, "
+        f"of {len(results)} (scheme, m, model)."
+    )
+    for why in dict.fromkeys(result.why for result in results if result.why):
+        console.print(f"Undecided because: {why}.")
+    plural = "model" if len(sources) == 1 else "models"
+    console.print(
+        f"Covered: statement 'instance' for {len(sources)} {plural} ({families}), V = {first.source.vocab}, "
+        f"{describe(first.entry.parameters)}, m = {', '.join(map(str, heads))}; exact rationals ({NUMBER_TYPE})."
+    )
+    for note in notes:
+        console.print(f"Note: {note}.")
+    console.print(
+        "Not covered: other models and sizes, other tree policies; floating point, random generators and kernels of "
+        "an implementation."
+    )

@@ -1,0 +1,115 @@
+"""Results as JSON, and a file that is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rheo_proof.exact.errors import InputError
+from rheo_proof.exact.files import write_model
+from rheo_proof.exact.model import key
+from rheo_proof.exact.step import Wrong
+from rheo_proof.schemes.scheme import Parameters
+from rheo_proof.theorems.counterexample import Counterexample
+from rheo_proof.theorems.instances import Result
+
+
+def verdict_of(results: Sequence[Result]) -> str:
+    """`biased` if one is, else `undecided` if one is, else `lossless`."""
+    verdicts = {result.verdict for result in results}
+    return next((v for v in ("biased", "undecided") if v in verdicts), "lossless")
+
+
+def run_as_json(results: Sequence[Result], smallest: Sequence[Counterexample]) -> dict[str, Any]:
+    """A whole run: the verdict, the parameters common to all instances, every instance, the counterexamples found."""
+    return {
+        "verdict": verdict_of(results),
+        "statement": "instance",
+        "scheme": _common([result.entry.parameters for result in results]),
+        "instances": [_instance(result) for result in results],
+        "smallest": [_counterexample(found) for found in smallest],
+    }
+
+
+def _common(parameters: Sequence[Parameters]) -> dict[str, Any]:
+    """Each parameter: its value, or the list of values where they differ."""
+    written = [each.as_json() for each in parameters]
+    values = {name: list(dict.fromkeys(each[name] for each in written)) for name in written[0]}
+    return {name: several[0] if len(several) == 1 else several for name, several in values.items()}
+
+
+def _instance(result: Result) -> dict[str, Any]:
+    return {
+        "family": result.source.family,
+        "seed": result.source.seed,
+        "scheme": result.entry.parameters.as_json(),
+        "verdict": result.verdict,
+        "why": result.why or None,
+        "model": result.model,
+        "tv": None if result.tv is None else str(result.tv),
+        "law": result.law,
+        "expected_tokens": None if result.expected_tokens is None else str(result.expected_tokens),
+        "acceptance": [str(rate) for rate in result.acceptance],
+        "classes": result.classes,
+        "assignments": result.assignments,
+        "seconds": round(result.seconds, 6),
+        "counterexample": _wrong(result.wrong),
+    }
+
+
+def _wrong(wrong: Wrong | None) -> dict[str, str] | None:
+    if wrong is None:
+        return None
+    return {"string": key(wrong.string), "expected": str(wrong.expected), "actual": str(wrong.actual)}
+
+
+def _counterexample(found: Counterexample) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "scheme": found.parameters.as_json(),
+        "model": write_model(found.model),
+        "tv": str(found.tv),
+        "counterexample": _wrong(found.wrong),
+    }
+
+
+def check_target(path: str) -> None:
+    """Raise `InputError` now if a file cannot be written there later."""
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir():
+        raise InputError(f"{path}: is a directory; name a file")
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: the folder {folder} cannot be written to")
+
+
+def write_json(path: str, content: Any) -> None:
+    """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
+    check_target(path)
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=Path(path).resolve().parent, prefix=".rheo-", delete=False
+        ) as file:
+            temporary = file.name
+            json.dump(content, file, indent=1)
+            file.write("\n")
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        if temporary is not None:
+            os.unlink(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
