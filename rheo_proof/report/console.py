@@ -17,8 +17,11 @@ from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.counterexample import Counterexample
 from rheo_proof.theorems.instances import Result
 
-LONG = 22
-"""Fractions with more characters than this are shown as a decimal only; JSON has all of them."""
+LONG = 18
+"""In a table, fractions with more characters than this are shown as a decimal only; JSON has all of them."""
+
+SHORT = 8
+"""The two ends of a range are shown as fractions up to this many characters each."""
 
 
 def decimal(value: Fraction) -> str:
@@ -31,8 +34,8 @@ def decimal(value: Fraction) -> str:
     return str(Decimal(scaled).scaleb(-4).quantize(Decimal("0.0001")))
 
 
-def number(value: Fraction) -> str:
-    """A fraction with its decimal beside it; a whole number alone; a very long fraction as `~` and its decimal.
+def number(value: Fraction, longest: int = 60) -> str:
+    """A fraction with its decimal beside it; a whole number alone; a longer fraction as `~` and its decimal.
 
     >>> number(Fraction(137, 60)), number(Fraction(0))
     ('137/60 (2.2833)', '0')
@@ -40,7 +43,7 @@ def number(value: Fraction) -> str:
     text = str(value)
     if value.denominator == 1:
         return text
-    return f"{text} ({decimal(value)})" if len(text) <= LONG else f"~ {decimal(value)}"
+    return f"{text} ({decimal(value)})" if len(text) <= longest else f"~ {decimal(value)}"
 
 
 def table(*columns: str, title: str = "") -> Table:
@@ -59,7 +62,9 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         groups.setdefault((result.entry.name, p.verify), {}).setdefault(p.head, []).append(result)
     for (name, verify), rows in groups.items():
         title = f"{name}: {ALL[name].line}" + ("" if name == verify else f" [verify {verify}]")
-        shown = table("m", "models", "lossless", "biased", "largest TV", "expected tokens", "classes", "drafts", "time")
+        shown = table(
+            "m", "models", "lossless", "biased", "largest TV", "mean tokens", "range", "classes", "drafts", "time"
+        )
         shown.title = title
         for m, row in rows.items():
             shown.add_row(*_row(m, row))
@@ -75,7 +80,8 @@ def _row(m: int, row: Sequence[Result]) -> list[str]:
         str(len(row)),
         str(verdicts.count("lossless")),
         str(verdicts.count("biased")),
-        number(max(result.tv or Fraction(0) for result in decided)) if decided else "undecided",
+        number(max(result.tv or Fraction(0) for result in decided), LONG) if decided else "undecided",
+        _mean(tokens),
         _range(tokens),
         f"{sum(result.classes for result in row):,}",
         f"{sum(result.assignments for result in row):,}",
@@ -83,11 +89,17 @@ def _row(m: int, row: Sequence[Result]) -> list[str]:
     ]
 
 
+def _mean(values: Sequence[Fraction]) -> str:
+    return number(sum(values, Fraction(0)) / len(values), LONG) if values else "-"
+
+
 def _range(values: Sequence[Fraction]) -> str:
+    """Smallest and largest value, as fractions when both are short."""
     if not values:
         return "-"
-    low, high = min(values), max(values)
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+    ends = list(dict.fromkeys((min(values), max(values))))
+    short = max(len(str(value)) for value in ends) <= SHORT
+    return " to ".join(number(value) if short else f"~ {decimal(value)}" for value in ends)
 
 
 def show_law(console: Console, result: Result, most: int) -> None:
@@ -103,7 +115,7 @@ def show_law(console: Console, result: Result, most: int) -> None:
     console.print(f"Accepted draft tokens, Pr[at least l]: {rates}")
     shown = table("emitted string", "probability")
     for tokens, mass in result.likely[:most]:
-        shown.add_row(key(tokens), number(mass))
+        shown.add_row(key(tokens), number(mass, LONG))
     console.print(shown)
     if result.strings > most:
         console.print(f"... and {result.strings - most} more strings; --json writes all of them.")

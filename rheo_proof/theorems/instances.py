@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import nsmallest
 from typing import Any
@@ -31,7 +31,7 @@ class Source:
     seed: int
     vocab: int
     depth: int
-    data: Any = None
+    data: Any = field(default=None, compare=False)
     name: str = ""
 
     def load(self) -> ToyModel:

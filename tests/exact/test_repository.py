@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CREATE_ENVIRONMENT = "python3 -m venv .venv && . .venv/bin/activate"
+INSTALL_AND_PROVE = "pip install . && rheo-prove --vocab 5 --depth 3"
 INSTALL_AND_TEST = "pip install -c constraints.txt -e '.[test]' && pytest"
 LONGEST_MODULE = 400
 EXACT_FOLDERS = ("rheo_proof/exact/", "rheo_proof/schemes/", "rheo_proof/theorems/")
@@ -56,7 +56,7 @@ def text(name: str) -> str:
 
 def test_readme_shows_the_two_set_up_commands() -> None:
     readme = text("README.md")
-    assert CREATE_ENVIRONMENT in readme
+    assert INSTALL_AND_PROVE in readme
     assert INSTALL_AND_TEST in readme
 
 
