@@ -106,21 +106,21 @@ def main_command(options: dict[str, Any]) -> int:
     out = console()
     show_results(out, results)
     notes = list(asked.notes)
-    whole = next((r for r in sorted(results, key=lambda r: r.entry.parameters.head != 1) if r.likely), None)
+    whole = min(
+        (r for r in results if r.likely), key=lambda r: (r.wrong is None, r.entry.parameters.head != 1), default=None
+    )
     if whole is not None:
         show_law(out, whole, 40 if options["model"] else 5)
-    found: list[Counterexample] = []
     if verdict_of(results) == "biased":
         show_refuted(out, results)
-        if options["shrink"]:
-            found = shrink(asked, results, deadline, notes)
-        for each in found:
-            show_counterexample(out, each)
+    found = shrink(asked, results, deadline, notes) if options["shrink"] else []
+    for each in found:
+        show_counterexample(out, each)
     show_coverage(out, results, notes)
-    verdict = verdict_of(results)
+    verdict = "biased" if found else verdict_of(results)
     out.print({"lossless": "PROVED: lossless.", "biased": "REFUTED: biased.", "undecided": "NOT DECIDED."}[verdict])
     if options["json_path"]:
-        write_json(options["json_path"], run_as_json(results, found))
+        write_json(options["json_path"], run_as_json(verdict, results, found))
     return STATUS[verdict]
 
 
@@ -152,9 +152,10 @@ def show_refuted(out: Console, results: list[Result]) -> None:
 
 
 def shrink(asked: Request, results: list[Result], deadline: float | None, notes: list[str]) -> list[Counterexample]:
-    """The smallest counterexample to each scheme that was biased, within the sizes asked for."""
+    """The smallest counterexample to each scheme that was biased or ought to be, within the sizes asked for."""
     found: list[Counterexample] = []
-    biased = {(r.entry.name, r.entry.parameters.verify): r.entry.parameters for r in results if r.wrong}
+    biased = asked.suspects
+    biased |= {(r.entry.name, r.entry.parameters.verify): r.entry.parameters for r in results if r.wrong}
     err = console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
         for (name, _), parameters in biased.items():
@@ -170,7 +171,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
                 notes.append(f"the search for the smallest counterexample to {name} ended: {limit}")
                 continue
             if counterexample is None:
-                notes.append(f"no smaller counterexample to {name} was found; the one above stands")
+                notes.append(f"no counterexample to {name} was found up to V, D = 5, 3, these m and these sizes")
             else:
                 found.append(counterexample)
     return found

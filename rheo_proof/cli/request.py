@@ -10,7 +10,7 @@ from typing import Any
 
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.files import load_json, read_model
-from rheo_proof.schemes.registry import fault_named, scheme_named
+from rheo_proof.schemes.registry import ALL, fault_named, scheme_named
 from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters
 from rheo_proof.theorems.instances import Entry, Source, battery
 
@@ -28,6 +28,12 @@ class Request:
     vocab: int
     depth: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def suspects(self) -> dict[tuple[str, str], Parameters]:
+        """Name, rule and parameters of the schemes that are known not to be lossless."""
+        known = [entry for entry in self.entries if not ALL[entry.name].lossless]
+        return {(entry.name, entry.parameters.verify): entry.parameters for entry in known}
 
 
 def request(
@@ -49,9 +55,9 @@ def request(
     if fault and schemes:
         raise InputError("--fault and --scheme: choose one of them")
     names: list[Named] = [fault_named(fault)] if fault else [scheme_named(name) for name in schemes]
-    sources, vocab, depth = _models(given, model, vocab, instances, seed, families)
-    base = Parameters(**{**given, "depth": depth})
     notes: list[str] = []
+    sources, vocab, depth = _models(given, model, vocab, instances, seed, families, notes)
+    base = Parameters(**{**given, "depth": depth})
     rules = list(verify)
     if not rules:
         rules = ["rheo"] if fault else list(RULES_BY_DEFAULT)
@@ -92,6 +98,7 @@ def _models(
     instances: int | None,
     seed: int | None,
     families: Sequence[str],
+    notes: list[str],
 ) -> tuple[list[Source], int, int]:
     """The models, their vocabulary, and the depth of the trees."""
     if path is None:
@@ -110,6 +117,7 @@ def _models(
     data = load_json(path)
     if isinstance(data, dict) and set(data) >= {"model", "scheme"}:
         data = data["model"]
+        notes.append("the file names a scheme, too; it was not used, the options decide")
     model = read_model(data, os.path.basename(path))
     if vocab is not None and vocab != model.vocab:
         raise InputError(f"--vocab is {vocab}, but the model has {model.vocab} tokens; leave out --vocab")

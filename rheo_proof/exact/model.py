@@ -49,9 +49,11 @@ class ToyModel:
 
     def _ask(self, side: int, prefix: Prefix) -> Law:
         law = self._sources[side](prefix)
+        where = f"{self.name}: {('target', 'draft')[side]} {key(prefix)!r}"
+        if not isinstance(law, Law):
+            raise InputError(f"{where}: {law!r} is not a Law; make one with Law.read")
         if len(law) != self.vocab:
-            what = ("target", "draft")[side]
-            raise InputError(f"{self.name}: {what} {key(prefix)!r}: {len(law)} entries, expected {self.vocab}")
+            raise InputError(f"{where}: {len(law)} entries, expected {self.vocab}")
         self._laws[side][prefix] = law
         return law
 

@@ -24,10 +24,10 @@ def verdict_of(results: Sequence[Result]) -> str:
     return next((v for v in ("biased", "undecided") if v in verdicts), "lossless")
 
 
-def run_as_json(results: Sequence[Result], smallest: Sequence[Counterexample]) -> dict[str, Any]:
+def run_as_json(verdict: str, results: Sequence[Result], smallest: Sequence[Counterexample]) -> dict[str, Any]:
     """A whole run: the verdict, the parameters common to all instances, every instance, the counterexamples found."""
     return {
-        "verdict": verdict_of(results),
+        "verdict": verdict,
         "statement": "instance",
         "scheme": _common([result.entry.parameters for result in results]),
         "instances": [_instance(result) for result in results],

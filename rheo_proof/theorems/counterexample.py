@@ -30,8 +30,8 @@ SEEDS = 6
 SIMPLEST = 4
 """Laws with denominators up to this are tried as replacements."""
 
-TABLE = 200
-"""Models with more prefixes than this are not simplified."""
+LARGEST = (5, 3)
+"""No vocabulary and no depth beyond these is searched; nothing known to be biased is right up to them."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def smallest(
 
 def sizes(vocab: int, most: Parameters) -> Iterator[tuple[int, int, int, int]]:
     """Sizes (V, D, K, N) up to the given ones, smallest first; N at most the number of candidates there can be."""
-    for v in range(2, vocab + 1):
-        for depth in range(1, most.depth + 1):
+    for v in range(2, min(vocab, LARGEST[0]) + 1):
+        for depth in range(1, min(most.depth, LARGEST[1]) + 1):
             for slots in range(1, min(most.slots, v) + 1):
                 beam = min(most.beam or slots, slots)
                 layer = candidates = slots
@@ -124,8 +124,6 @@ def _simplified(found: Counterexample, limits: Limits) -> Counterexample:
     """Replace law after law by the simplest one that keeps the scheme biased, until none can be replaced."""
     vocab, depth = found.model.vocab, found.model.depth
     prefixes = [u for length in range(depth + 1) for u in product(range(vocab), repeat=length)]
-    if len(prefixes) > TABLE:
-        return found
     reachable = set(found.model.reachable())
     filler = Law.read(["1"] + ["0"] * (vocab - 1))
     tables: Tables = (

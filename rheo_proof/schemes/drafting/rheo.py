@@ -18,7 +18,7 @@ from rheo_proof.exact.chance import Chance, Token, Var
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import ONE, ZERO, Q
+from rheo_proof.exact.number import ONE, ZERO, Q, rational
 from rheo_proof.schemes.tree import Node, Path, Tree
 
 
@@ -47,7 +47,7 @@ def _expansion(drafting: Rheo, q: Law) -> Expansion:
     if drafting.sparse is not None and len(order) > drafting.sparse:
         order = order[: drafting.sparse]
         q = normalised([mass if x in order else ZERO for x, mass in enumerate(q)])
-    m = min(drafting.head if isinstance(drafting.head, int) else drafting.head(q), len(order))
+    m = min(drafting.check_head(drafting.head(q)) if callable(drafting.head) else drafting.head, len(order))
     head, tail = tuple(order[:m]), tuple(order[m:])
     z = q.mass(tail)
     if m >= drafting.slots or not z:
@@ -108,18 +108,27 @@ class Rheo:
     fill_scale: Q = ONE
 
     def __post_init__(self) -> None:
-        for name in ("slots", "depth", "beam", "nodes"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}, expected at least 1")
-        if isinstance(self.head, int) and not 0 <= self.head <= self.slots:
-            raise InputError(f"head is {self.head}, expected 0 to slots = {self.slots}")
-        if self.sparse is not None and self.sparse < 1:
-            raise InputError(f"sparse is {self.sparse}, expected at least 1")
+        for name in ("slots", "depth", "beam", "nodes", "sparse"):
+            value = getattr(self, name)
+            if value is None and name == "sparse":
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise InputError(f"{name} is {value}, expected a whole number of at least 1")
+        if not callable(self.head):
+            self.check_head(self.head)
         if self.proxy not in ("paper", "tail"):
             raise InputError(f"proxy is {self.proxy!r}, expected 'paper' or 'tail'")
         for name in ("proxy_scale", "fill_scale"):
-            if not ZERO < getattr(self, name) <= ONE:
-                raise InputError(f"{name} is {getattr(self, name)}, expected more than 0 and at most 1")
+            value = rational(getattr(self, name), name)
+            if not ZERO < value <= ONE:
+                raise InputError(f"{name} is {value}, expected more than 0 and at most 1")
+            object.__setattr__(self, name, value)
+
+    def check_head(self, m: object) -> int:
+        """m itself. Raises `InputError` unless it is a number of slots."""
+        if not isinstance(m, int) or isinstance(m, bool) or not 0 <= m <= self.slots:
+            raise InputError(f"head is {m}, expected a whole number from 0 to slots = {self.slots}")
+        return m
 
     def expansion(self, q: Law) -> Expansion:
         """Head, tail law and proxy of a node whose draft law is q.
