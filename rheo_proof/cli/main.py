@@ -1,230 +1,69 @@
-"""`rheo-prove`: prove or refute schemes on toy models.
+"""The entry point of `rheo-prove`: every failure becomes one line on stderr and an exit status.
 
-Exit status: 0 proved, 1 refuted, 2 unusable input, 3 not decided within the given limits, 4 an error in this program
-(never a verdict), 130 interrupted.
+0 proved, 1 refuted, 2 unusable input, 3 not decided within the given limits, 4 an error in this program (never a
+verdict), 130 interrupted, 141 the reader of the output went away.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-import time
 import traceback
-from typing import Any
 
-import click
-from rich.console import Console
-from rich.progress import Progress
-
-from rheo_proof import __version__
-from rheo_proof.cli.request import Request, request
-from rheo_proof.cli.work import decide
-from rheo_proof.exact.errors import InputError, LimitReached
-from rheo_proof.exact.limits import Limits
-from rheo_proof.exact.number import rational
-from rheo_proof.report.console import show_counterexample, show_coverage, show_law, show_results, table
-from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_json
-from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.scheme import RULES, SCHEMES
-from rheo_proof.schemes.variations import VARIATIONS
-from rheo_proof.theorems.counterexample import Counterexample, smallest
-from rheo_proof.theorems.instances import Effort, Result
-
-STATUS = {"lossless": 0, "biased": 1, "undecided": 3}
-
-
-def console(stderr: bool = False) -> Console:
-    """A console; in a pipe it is wide and plain."""
-    plain = Console(stderr=stderr, highlight=False, markup=False)
-    return plain if plain.is_terminal else Console(stderr=stderr, highlight=False, markup=False, width=140)
-
-
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="rheo-prove")
-@click.option("--vocab", type=int, help="Vocabulary V of the models.  [default: 5]")
-@click.option("--depth", type=int, help="Layers D of draft nodes.  [default: 3]")
-@click.option("--slots", type=int, help="Slots K of an expanded node.  [default: 3]")
-@click.option("--head", type=int, multiple=True, help="Deterministic slots m; repeatable.  [default: 0 to K]")
-@click.option("--beam", type=int, help="Nodes B expanded in a layer.  [default: K]")
-@click.option("--nodes", type=int, help="Nodes N kept.  [default: 8]")
-@click.option("--sparse", type=int, help="Draft laws cut to their S best tokens.")
-@click.option("--proxy", type=click.Choice(["paper", "tail"]), help="Value of the sampled slot.  [default: paper]")
-@click.option("--proxy-scale", metavar="A/B", help="Scale of the tail proxy.  [default: 1]")
-@click.option("--fill-scale", metavar="A/B", help="Scale of the value of fills.  [default: 1]")
-@click.option("--verify", type=click.Choice(list(RULES)), multiple=True, help="Rule; repeatable. [default: three]")
-@click.option("--scheme", "schemes", multiple=True, metavar="NAME", help="A named scheme; see `rheo-prove schemes`.")
-@click.option("--fault", metavar="NAME", help="A deliberate fault; see `rheo-prove faults`.")
-@click.option("--model", metavar="FILE", help="A toy model of your own (JSON) in place of the battery.")
-@click.option("--instances", type=int, help="Models of the battery.  [default: 20]")
-@click.option("--seed", type=int, help="First seed of the battery.  [default: 0]")
-@click.option(
-    "--family", "families", multiple=True, metavar="NAME", help="Family of models; repeatable. [default: all]"
-)
-@click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--max-classes", type=click.IntRange(1), help="Give up on a scheme and model after so many classes.")
-@click.option("--timeout", type=click.IntRange(1), metavar="SECONDS", help="Give up after so many seconds.")
-@click.option("--shrink/--no-shrink", default=True, show_default=True, help="Search the smallest counterexample.")
-@click.pass_context
-def cli(context: click.Context, /, **options: Any) -> None:
-    """Prove that RheoSampling is lossless on a battery of toy models, or show the smallest model where it is not.
-
-    Without a command: decide the schemes asked for, exactly.
-    """
-    if context.invoked_subcommand is None:
-        context.exit(main_command(options))
-    for name, value in options.items():
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise InputError(f"--{name.replace('_', '-')} {value}: does not go with '{context.invoked_subcommand}'")
-
-
-def main_command(options: dict[str, Any]) -> int:
-    """Decide, show, write; the exit status."""
-    names = ("depth", "slots", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale")
-    given = {name: options[name] for name in names if options[name] is not None}
-    for name in ("proxy_scale", "fill_scale"):
-        if name in given:
-            given[name] = rational(given[name], f"--{name.replace('_', '-')}")
-    asked = request(
-        given,
-        options["head"],
-        options["verify"],
-        options["schemes"],
-        options["fault"],
-        options["model"],
-        options["vocab"],
-        options["instances"],
-        options["seed"],
-        options["families"],
-    )
-    if options["json_path"]:
-        check_target(options["json_path"])
-    deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
-    results = decide_all(
-        asked, Effort(options["max_classes"], deadline, keep_laws=bool(options["json_path"])), options["jobs"]
-    )
-    out = console()
-    show_results(out, results)
-    notes = list(asked.notes)
-    whole = min(
-        (r for r in results if r.likely), key=lambda r: (r.wrong is None, r.entry.parameters.head != 1), default=None
-    )
-    if whole is not None:
-        show_law(out, whole, 40 if options["model"] else 5)
-    if verdict_of(results) == "biased":
-        show_refuted(out, results)
-    found = shrink(asked, results, deadline, notes) if options["shrink"] else []
-    for each in found:
-        show_counterexample(out, each)
-    show_coverage(out, results, notes)
-    verdict = "biased" if found else verdict_of(results)
-    out.print({"lossless": "PROVED: lossless.", "biased": "REFUTED: biased.", "undecided": "NOT DECIDED."}[verdict])
-    if options["json_path"]:
-        write_json(options["json_path"], run_as_json(verdict, results, found))
-    return STATUS[verdict]
-
-
-def decide_all(asked: Request, effort: Effort, jobs: int) -> list[Result]:
-    """All results by scheme, then m, then model; with a progress bar on a terminal."""
-    results: list[Result] = []
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task("deciding", total=len(asked.sources))
-        for batch in decide(asked.sources, asked.entries, effort, jobs):
-            results += batch
-            progress.advance(task)
-    order = {entry: position for position, entry in enumerate(asked.entries)}
-    return sorted(results, key=lambda result: order[result.entry])
-
-
-def show_refuted(out: Console, results: list[Result]) -> None:
-    """The first model of those asked for on which a scheme is biased."""
-    first = next(result for result in results if result.wrong)
-    assert first.wrong is not None
-    assert first.tv is not None
-    name = first.source.name or f"{first.source.family} {first.source.seed}"
-    out.print(
-        f"{first.entry.name} is biased, first on {name} at m = {first.entry.parameters.head}: wrong at "
-        f"{','.join(map(str, first.wrong.string))}, expected {first.wrong.expected}, actual {first.wrong.actual}, "
-        f"TV {first.tv}",
-        soft_wrap=True,
-    )
-
-
-def shrink(asked: Request, results: list[Result], deadline: float | None, notes: list[str]) -> list[Counterexample]:
-    """The smallest counterexample to each scheme that was biased or ought to be, within the sizes asked for."""
-    found: list[Counterexample] = []
-    biased = asked.suspects
-    biased |= {(r.entry.name, r.entry.parameters.verify): r.entry.parameters for r in results if r.wrong}
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
-        for (name, _), parameters in biased.items():
-            task = progress.add_task(f"smallest counterexample to {name}", total=None)
-
-            def told(size: tuple[int, int, int, int], task: Any = task, name: str = name) -> None:
-                progress.update(task, description=f"{name}: V, D, K, N = {', '.join(map(str, size))}")
-
-            try:
-                limits = Limits(deadline=deadline)
-                counterexample = smallest(name, parameters, asked.vocab, asked.heads, limits, told)
-            except LimitReached as limit:
-                notes.append(f"the search for the smallest counterexample to {name} ended: {limit}")
-                continue
-            if counterexample is None:
-                notes.append(f"no counterexample to {name} was found up to V, D = 5, 3, these m and these sizes")
-            else:
-                found.append(counterexample)
-    return found
-
-
-@cli.command()
-def schemes() -> None:
-    """List the schemes that --scheme takes."""
-    shown = table("scheme", "what it is", "expected")
-    for named in (*SCHEMES.values(), *VARIATIONS.values()):
-        shown.add_row(named.name, named.line, "lossless" if named.lossless else "biased")
-    shown.columns[1].justify = "left"
-    console().print(shown)
-
-
-@cli.command()
-@click.option("--gallery", is_flag=True, help="Print the gallery page: every fault with its smallest counterexample.")
-def faults(gallery: bool) -> None:
-    """List the deliberate faults that --fault takes."""
-    if gallery:
-        from rheo_proof.report.gallery import page
-
-        click.echo(page(), nl=False)
-        return
-    shown = table("fault", "the condition it breaks")
-    for named in FAULTS.values():
-        shown.add_row(named.name, named.line)
-    shown.columns[1].justify = "left"
-    console().print(shown)
+from rheo_proof.exact.errors import InputError
 
 
 def main() -> None:
-    """Run the command line; every failure is one line on stderr and an exit status."""
+    """Run the command line of this process."""
+    sys.exit(status(sys.argv[1:]))
+
+
+def status(arguments: list[str]) -> int:
+    """Run a command line and return its exit status.
+
+    The program is imported here, not above, so that an interrupt or a bad environment variable during the import is
+    reported like any other.
+    """
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
-    except click.ClickException as error:
-        _fail(error.format_message())
+        return _run(arguments)
     except InputError as error:
-        _fail(str(error))
-    except (KeyboardInterrupt, click.Abort):
-        print("rheo-prove: interrupted", file=sys.stderr)
-        sys.exit(130)
+        return _fail(2, str(error))
+    except KeyboardInterrupt:
+        return _fail(130, "interrupted")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        return 141
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(2, f"the output cannot be written: {error.strerror or error}")
     except Exception:
         traceback.print_exc()
-        print("rheo-prove: an error in this program; no verdict", file=sys.stderr)
-        sys.exit(4)
+        return _fail(4, "an error in this program; no verdict")
 
 
-def _fail(message: str) -> None:
+def _run(arguments: list[str]) -> int:
+    import click
+
+    from rheo_proof.cli.program import cli
+
+    sys.set_int_max_str_digits(0)  # exact laws may have longer numerators than Python prints by default
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        with cli.make_context("rheo-prove", arguments) as context:
+            cli.invoke(context)
+        code = 0
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        raise InputError(error.format_message()) from None
+    sys.stdout.flush()
+    return code
+
+
+def _fail(code: int, message: str) -> int:
     print(f"rheo-prove: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(2)
+    return code

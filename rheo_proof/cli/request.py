@@ -58,6 +58,7 @@ def request(
     notes: list[str] = []
     sources, vocab, depth = _models(given, model, vocab, instances, seed, families, notes)
     base = Parameters(**{**given, "depth": depth})
+    base.drafting()
     rules = list(verify)
     if not rules:
         rules = ["rheo"] if fault else list(RULES_BY_DEFAULT)
@@ -74,6 +75,8 @@ def request(
                     named, entry, {**given, **({"head": m} if heads else {}), **({"verify": rule} if verify else {})}
                 )
                 entries[entry] = None
+    if "proxy_scale" in given and all(entry.parameters.proxy != "tail" for entry in entries):
+        raise InputError("--proxy-scale is read by --proxy tail only; leave it out or add that")
     return Request(tuple(entries), tuple(sources), wanted_heads, vocab, depth, tuple(notes))
 
 

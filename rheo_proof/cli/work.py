@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from rheo_proof.theorems.instances import Effort, Entry, Result, Source, prove
@@ -18,8 +19,13 @@ def decide(sources: Sequence[Source], entries: Sequence[Entry], effort: Effort, 
 
     try:
         yield from Parallel(n_jobs=jobs, return_as="generator")(
-            delayed(prove)(source, entries, effort) for source in sources
+            delayed(_in_worker)(source, entries, effort) for source in sources
         )
     except (KeyboardInterrupt, GeneratorExit):
         get_reusable_executor().shutdown(wait=False, kill_workers=True)
         raise
+
+
+def _in_worker(source: Source, entries: Sequence[Entry], effort: Effort) -> list[Result]:
+    sys.set_int_max_str_digits(0)
+    return prove(source, entries, effort)

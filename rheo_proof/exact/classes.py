@@ -4,7 +4,8 @@ A *class* is a state of the program together with what has been found out about 
 each, the law it was drawn from and the set it is known to lie in. A latent token is split only where a step asks about
 it. Classes that have become the same are merged, also across the values of a token whose difference turned out not to
 matter, if their densities are equal. All of this is bookkeeping. It rests on two things only: a step is a function of
-its state and of the answers it gets, and every request to `Chance` is fresh. Nothing is assumed about which draws matter.
+its state and of the answers it gets, and every request to `Chance` is fresh. Nothing is assumed about which draws
+matter.
 """
 
 from __future__ import annotations

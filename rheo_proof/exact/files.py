@@ -9,6 +9,7 @@ from typing import Any
 
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law
+from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key, tabled
 
 _KEYS = {"vocab", "depth", "target", "draft", "order"}
@@ -22,6 +23,8 @@ def load_json(path: str | Path) -> Any:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not a text file in UTF-8") from None
+    if not text.strip():
+        raise InputError(f"{path}: is empty; expected a JSON object")
     try:
         return json.loads(text, object_pairs_hook=_no_duplicates)
     except json.JSONDecodeError as error:
@@ -113,9 +116,16 @@ def _read_prefix(written: str, where: str, vocab: int, longest: int) -> Prefix:
     return prefix
 
 
-def write_model(model: ToyModel) -> dict[str, Any]:
-    """The model as a JSON object that `read_model` reads back: fractions as strings, reachable prefixes only."""
-    prefixes = list(model.reachable())
+def write_model(model: ToyModel, limits: Limits | None = None) -> dict[str, Any]:
+    """The model as a JSON object that `read_model` reads back: fractions as strings, reachable prefixes only.
+
+    Raises `LimitReached` when `limits` are out of time.
+    """
+    prefixes = []
+    for u in model.reachable():
+        prefixes.append(u)
+        if limits is not None:
+            limits.watch()
     return {
         "vocab": model.vocab,
         "depth": model.depth,

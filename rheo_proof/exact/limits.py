@@ -28,5 +28,9 @@ class Limits:
         self.spent += 1
         if self.classes is not None and self.spent > self.classes:
             raise LimitReached(f"more than {self.classes} classes")
+        self.watch()
+
+    def watch(self) -> None:
+        """Look at the clock only."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("out of time")

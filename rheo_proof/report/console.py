@@ -130,7 +130,7 @@ def show_counterexample(console: Console, found: Counterexample) -> None:
     """The smallest model found, its laws, the first wrong string, the exact distance."""
     p = found.parameters
     console.print(f"Smallest counterexample found to {found.name}", style="bold red")
-    console.print(f"V = {found.model.vocab}, {describe(p)}, m = {p.head}")
+    console.print(f"V = {found.model.vocab}, {describe(p)}, m = {p.head}, verify {p.verify}")
     shown = table("prefix", "target p", "draft q")
     for prefix, target, draft in laws(found.model, p.depth):
         shown.add_row(prefix, target, draft)

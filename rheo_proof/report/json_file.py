@@ -44,6 +44,7 @@ def _common(parameters: Sequence[Parameters]) -> dict[str, Any]:
 
 def _instance(result: Result) -> dict[str, Any]:
     return {
+        "name": result.entry.name,
         "family": result.source.family,
         "seed": result.source.seed,
         "scheme": result.entry.parameters.as_json(),
@@ -77,11 +78,15 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
     }
 
 
-def check_target(path: str) -> None:
-    """Raise `InputError` now if a file cannot be written there later."""
+def check_target(path: str, model: str | None = None) -> None:
+    """Raise `InputError` now if a file cannot be written there later, or if it is the user's model."""
     folder = Path(path).resolve().parent
     if Path(path).is_dir():
         raise InputError(f"{path}: is a directory; name a file")
+    if Path(path).exists() and not Path(path).is_file():
+        raise InputError(f"{path}: is not a regular file; name one")
+    if model is not None and Path(path).resolve() == Path(model).resolve():
+        raise InputError(f"{path}: is the model; name another file")
     if not folder.is_dir():
         raise InputError(f"{path}: the folder {folder} does not exist")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -100,7 +105,7 @@ def write_json(path: str, content: Any) -> None:
             json.dump(content, file, indent=1)
             file.write("\n")
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(temporary, Path(path).resolve())
         temporary = None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None

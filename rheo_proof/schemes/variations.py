@@ -27,7 +27,7 @@ def confident_head(q: Law) -> int:
 
 def _adaptive(parameters: Parameters) -> Scheme:
     def head(q: Law) -> int:
-        return min(confident_head(q), parameters.slots)
+        return min(confident_head(q), parameters.head)
 
     return Scheme(replace(parameters.drafting(), head=head), parameters.verifying())
 
@@ -42,7 +42,9 @@ VARIATIONS: dict[str, Named] = {
             lambda p: Scheme(p.drafting(DuplicateFills), p.verifying()),
             True,
         ),
-        Named("adaptive-head", "m is chosen at each node as a function of q", lambda p: p, _adaptive, True),
+        Named(
+            "adaptive-head", "m is chosen at each node as a function of q, up to --head", lambda p: p, _adaptive, True
+        ),
     )
 }
 """Variations by name; they take every `--verify`."""

@@ -130,7 +130,7 @@ def prove(source: Source, entries: Sequence[Entry], effort: Effort = Effort()) -
 
 def _prove(source: Source, entries: Sequence[Entry], effort: Effort) -> Iterator[Result]:
     model = source.load()
-    written = write_model(model) if effort.keep_laws else None
+    written = _written(model, effort) if effort.keep_laws else None
     drafted: dict[Any, DraftClasses | LimitReached] = {}
     for entry in entries:
         begin = time.perf_counter()
@@ -158,6 +158,13 @@ def _prove(source: Source, entries: Sequence[Entry], effort: Effort) -> Iterator
             )
         except LimitReached as limit:
             yield Result(entry, source, time.perf_counter() - begin, why=str(limit), model=written)
+
+
+def _written(model: ToyModel, effort: Effort) -> dict[str, Any] | None:
+    try:
+        return write_model(model, effort.limits())
+    except LimitReached:
+        return None
 
 
 def _draft(scheme: Scheme, model: ToyModel, effort: Effort) -> DraftClasses | LimitReached:

@@ -24,7 +24,8 @@ def settled(text: str) -> list[str]:
 
 def test_the_readme_shows_a_proof_a_refutation_and_a_model_of_ones_own() -> None:
     assert len(RUNS) == 3
-    assert [("PROVED" in shown, "REFUTED" in shown) for _, shown in RUNS] == [(True, False), (False, True), (True, False)]
+    verdicts = [(shown.count("PROVED"), shown.count("REFUTED")) for _, shown in RUNS]
+    assert verdicts == [(1, 0), (0, 1), (1, 0)]
 
 
 @pytest.mark.parametrize(("arguments", "shown"), RUNS, ids=[arguments for arguments, _ in RUNS])
