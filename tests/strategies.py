@@ -11,12 +11,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
 
-from rheo_proof.exact.law import Law, normalised, point
+from rheo_proof.exact.families import FAMILIES, family_model
+from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import LawSource, Prefix, ToyModel, key
 from rheo_proof.exact.number import Q, rational, to_fraction
 from rheo_proof.schemes.scheme import RULES, Parameters
@@ -25,6 +27,7 @@ LOSSLESS_RULES = ("rheo", "flow", "match")
 """Lossless for all parameters; `rrsw` is lossless for the paper's proxy, `bottom-up` is not."""
 
 SCALES = tuple(rational(scale) for scale in ("1", "2/3", "1/2", "1/5"))
+SEEDS = st.integers(0, 1 << 16)
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,63 +41,76 @@ class Instance:
         return f"Instance({json.dumps(self.parameters.as_json())}, {json.dumps(written(self.model), default=str)})"
 
 
+@cache
 def laws(vocab: int) -> st.SearchStrategy[Law]:
-    """Small weights: arbitrary ones, with zeros, with ties, with spikes; uniform and one-hot laws among them."""
+    """Small weights: one-hot, arbitrary ones, with ties, with zeros, with spikes; the uniform law first."""
 
-    def rows(*weights: int) -> st.SearchStrategy[list[int]]:
-        return st.lists(st.sampled_from(weights), min_size=vocab, max_size=vocab)
+    def rows(*weights: int) -> list[tuple[int, ...]]:
+        return list(product(weights, repeat=vocab))
 
-    tied, steep, free = rows(1, 2, 4), rows(1, 8), rows(1, 2, 3, 4, 5, 6)
-    zeros = rows(0, 1, 2, 3).filter(any)
-    weighted = st.one_of(free, zeros, tied, steep).map(lambda row: normalised([Q(weight) for weight in row]))
-    return weighted | st.integers(0, vocab - 1).map(lambda token: point(token, vocab))
+    one_hot = [tuple(int(x == token) for x in range(vocab)) for token in range(vocab)]
+    weights = rows(1, 2, 3) + 4 * one_hot + rows(0, 1, 2, 3)[1:] + 3 * rows(1, 8) + 2 * rows(3, 2, 1)
+    return st.sampled_from([normalised([Q(weight) for weight in row]) for row in weights])
 
 
 @st.composite
 def models(draw: st.DrawFn, vocab: int, depth: int) -> ToyModel:
-    """Target and draft laws from pools of at most four; a target law may be a draft law."""
-    drafts = draw(st.lists(laws(vocab), min_size=2, max_size=4))
-    targets = draw(st.lists(laws(vocab) | st.sampled_from(drafts), min_size=2, max_size=4))
-    seed = draw(st.integers(0, 1 << 16))
+    """Some from pools of at most four laws, some from the families of the package."""
+    kind = draw(st.sampled_from(["pools", *FAMILIES, "pools", "random", "swing"]))
+    seed = draw(SEEDS)
+    if kind != "pools":
+        return family_model(kind, seed, vocab, depth, order=draw(st.sampled_from([0, 1, 0])))
+    pool = st.lists(laws(vocab), min_size=2, max_size=4)
+    return pooled(vocab, depth, draw(pool), draw(pool), draw(st.booleans()), seed)
+
+
+def pooled(vocab: int, depth: int, targets: list[Law], drafts: list[Law], share: bool, seed: int) -> ToyModel:
+    """Every prefix has a law of the pools; with `share`, a target law may be a draft law."""
 
     def source(side: str, pool: list[Law]) -> LawSource:
         return lambda prefix: random.Random(f"{side}/{seed}/{key(prefix)}").choice(pool)
 
-    return ToyModel(vocab, depth, source("target", targets), source("draft", drafts), f"pools {seed}")
+    both = targets + drafts if share else targets
+    return ToyModel(vocab, depth, source("target", both), source("draft", drafts), f"pools {seed}")
+
+
+@cache
+def parameters(depth: int) -> st.SearchStrategy[Parameters]:
+    """All of them, those with one sampled slot beside one head slot most often."""
+    with_both, others = [(2, 1), (4, 1), (4, 2), (3, 2), (3, 1)], [(1, 0), (2, 0), (3, 0), (1, 1), (2, 2), (3, 3)]
+    return st.builds(
+        lambda shape, **others: Parameters(slots=shape[0], head=shape[1], depth=depth, **others),
+        st.sampled_from(with_both + others + with_both),
+        beam=st.sampled_from([None, 2, 1, 3, 2]),
+        nodes=st.sampled_from([3, 4, 1, 2, 8, 6, 5, 4]),
+        sparse=st.sampled_from([None, None, None, 1, 2, 3, None, None]),
+        proxy=st.sampled_from(["paper", "tail"]),
+        proxy_scale=st.sampled_from(SCALES),
+        fill_scale=st.sampled_from(SCALES),
+        verify=st.sampled_from(list(RULES)),
+    )
 
 
 @st.composite
 def instances(draw: st.DrawFn, drafts: int = 100) -> Instance:
     """V from 1 to 4, D from 1 to 3, every parameter. A draft of every instance has at most `drafts` outcomes."""
-    vocab, depth = draw(st.sampled_from([2, 3, 4, 3, 4, 1])), draw(st.sampled_from([1, 2, 3, 2, 3]))
-    slots = draw(st.sampled_from([2, 3, 2, 3, 4, 1]))
-    parameters = Parameters(
-        slots=slots,
-        head=draw(st.sampled_from([*range(min(slots, 2)), *range(min(slots, 3)), slots])),
-        depth=depth,
-        beam=draw(st.sampled_from([None, 2, 1, 3, 2])),
-        nodes=draw(st.sampled_from([3, 4, 5, 1, 2, 6, 8])),
-        sparse=draw(st.sampled_from([None, None, None, 3, 2, 1])),
-        proxy=draw(st.sampled_from(["paper", "tail"])),
-        proxy_scale=draw(st.sampled_from(SCALES)),
-        fill_scale=draw(st.sampled_from(SCALES)),
-        verify=draw(st.sampled_from(list(RULES))),
-    )
-    deeper = draw(st.sampled_from([0, 0, 1])) if depth < 3 else 0
-    return Instance(draw(models(vocab, depth + deeper)), affordable(parameters, vocab, drafts))
+    vocab, depth = draw(st.sampled_from([2, 3, 4, 1, 3, 4, 3, 4])), draw(st.sampled_from([1, 2, 3, 2, 3]))
+    model = draw(models(vocab, min(3, depth + draw(st.sampled_from([0, 0, 1])))))
+    return Instance(model, affordable(draw(parameters(depth)), vocab, drafts))
 
 
-def affordable(parameters: Parameters, vocab: int, drafts: int) -> Parameters:
+def affordable(wanted: Parameters, vocab: int, drafts: int) -> Parameters:
     """The same parameters with a beam, then a depth, that is low enough."""
-    beam = min(parameters.beam or parameters.slots, parameters.slots * vocab)
-    while vocab ** draws(replace(parameters, beam=beam), vocab) > drafts:
+    parameters = wanted
+    while vocab ** draws(parameters, vocab) > drafts:
+        beam = min(parameters.beam or parameters.slots, parameters.slots * vocab)
         if beam > 1:
-            beam -= 1
+            parameters = replace(parameters, beam=beam - 1)
         elif parameters.depth > 1:
             parameters = replace(parameters, depth=parameters.depth - 1)
         else:
             break
-    return replace(parameters, beam=parameters.beam if beam == (parameters.beam or parameters.slots) else beam)
+    return parameters
 
 
 def draws(parameters: Parameters, vocab: int) -> int:
