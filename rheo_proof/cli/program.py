@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rheo_proof import __version__
+from rheo_proof.cli.crosscheck.command import crosscheck
 from rheo_proof.cli.request import Request, request
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import rational
-from rheo_proof.report.console import show_counterexample, show_coverage, show_law, show_results, table
+from rheo_proof.report.console import plain_console, show_counterexample, show_coverage, show_law, show_results, table
 from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_json
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.scheme import RULES, SCHEMES
@@ -25,20 +26,6 @@ from rheo_proof.theorems.instances import Effort, Result
 
 OPTION = {"schemes": "scheme", "families": "family", "json_path": "json", "max_classes": "max-classes"}
 STATUS = {"lossless": 0, "biased": 1, "undecided": 3}
-
-
-class Plain(Console):
-    """A console that leaves a closed pipe to the entry point; rich would exit with status 1, which means refuted."""
-
-    def on_broken_pipe(self) -> None:
-        """Pass it on."""
-        raise BrokenPipeError
-
-
-def console(stderr: bool = False) -> Console:
-    """A console; in a pipe it is wide and plain."""
-    plain = Plain(stderr=stderr, highlight=False, markup=False)
-    return plain if plain.is_terminal else Plain(stderr=stderr, highlight=False, markup=False, width=140)
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -110,7 +97,7 @@ def main_command(options: dict[str, Any]) -> int:
     results = decide_all(
         asked, Effort(options["max_classes"], deadline, keep_laws=bool(options["json_path"])), options["jobs"]
     )
-    out = console()
+    out = plain_console()
     show_results(out, results)
     notes = list(asked.notes)
     whole = min(
@@ -141,7 +128,7 @@ def closing(verdict: str, asked: Request) -> str:
 def decide_all(asked: Request, effort: Effort, jobs: int) -> list[Result]:
     """All results by scheme, then m, then model; with a progress bar on a terminal."""
     results: list[Result] = []
-    err = console(stderr=True)
+    err = plain_console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("deciding", total=len(asked.sources))
         for batch in decide(asked.sources, asked.entries, effort, jobs):
@@ -170,7 +157,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
     found: list[Counterexample] = []
     biased = asked.suspects
     biased |= {(r.entry.name, r.entry.parameters.verify): r.entry.parameters for r in results if r.wrong}
-    err = console(stderr=True)
+    err = plain_console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
         for (name, _), parameters in biased.items():
             task = progress.add_task(f"smallest counterexample to {name}", total=None)
@@ -192,6 +179,9 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
     return found
 
 
+cli.add_command(crosscheck)
+
+
 @cli.command()
 def schemes() -> None:
     """List the schemes that --scheme takes."""
@@ -199,7 +189,7 @@ def schemes() -> None:
     for named in (*SCHEMES.values(), *VARIATIONS.values()):
         shown.add_row(named.name, named.line, "lossless" if named.lossless else "biased")
     shown.columns[1].justify = "left"
-    console().print(shown)
+    plain_console().print(shown)
 
 
 @cli.command()
@@ -215,4 +205,4 @@ def faults(gallery: bool) -> None:
     for named in FAULTS.values():
         shown.add_row(named.name, named.line)
     shown.columns[1].justify = "left"
-    console().print(shown)
+    plain_console().print(shown)

@@ -159,3 +159,21 @@ def family_model(family: str, seed: int, vocab: int, depth: int, order: int = 0)
         return pairs[short]
 
     return ToyModel(vocab, depth, lambda u: pair(u)[0], lambda u: pair(u)[1], f"{family} {seed}")
+
+
+def dyadic_model(seed: int, vocab: int, depth: int, parts: int = 16) -> ToyModel:
+    """A model whose probabilities are multiples of 1/parts, zeros and ties included: for `parts` a power of two a
+    decoder in floating point sees the same numbers.
+
+    >>> dyadic_model(0, 3, 1).draft(()).mass((0, 1, 2)) == 1
+    True
+    """
+
+    def law(side: str, prefix: Prefix) -> Law:
+        rng = random.Random(f"dyadic/{side}/{seed}/{vocab}/{key(prefix)}")
+        weights = [0] * vocab
+        for _ in range(parts // 2):
+            weights[rng.randrange(vocab)] += 2
+        return Law(Q(w, parts) for w in weights)
+
+    return ToyModel(vocab, depth, lambda u: law("p", u), lambda u: law("q", u), f"dyadic {seed}")

@@ -24,6 +24,20 @@ SHORT = 8
 """The two ends of a range are shown as fractions up to this many characters each."""
 
 
+class Plain(Console):
+    """A console that leaves a closed pipe to the entry point; rich would exit with status 1, which means refuted."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass it on."""
+        raise BrokenPipeError
+
+
+def plain_console(stderr: bool = False) -> Console:
+    """A console; in a pipe it is wide and plain."""
+    plain = Plain(stderr=stderr, highlight=False, markup=False)
+    return plain if plain.is_terminal else Plain(stderr=stderr, highlight=False, markup=False, width=140)
+
+
 def decimal(value: Fraction) -> str:
     """Four decimals, rounded, without going through a float.
 

@@ -157,7 +157,7 @@ def test_a_start_in_a_final_state_is_the_end() -> None:
 @pytest.mark.parametrize("clock", [0, -1])
 def test_a_step_without_progress_is_refused(clock: int) -> None:
     with pytest.raises(SoundnessError, match="no progress"):
-        explored(lambda state, chance: At(clock))
+        explored(lambda state, chance: At(clock), Limits(classes=10))
 
 
 def test_two_latent_tokens_of_one_name_are_refused() -> None:
