@@ -21,6 +21,7 @@ from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, w
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.scheme import RULES, SCHEMES
 from rheo_proof.schemes.variations import VARIATIONS
+from rheo_proof.theorems.agreement import replay_agrees
 from rheo_proof.theorems.counterexample import LARGEST, Counterexample, smallest
 from rheo_proof.theorems.instances import Effort, Result
 
@@ -110,8 +111,11 @@ def main_command(options: dict[str, Any]) -> int:
     found = shrink(asked, results, deadline, notes) if options["shrink"] else []
     for each in found:
         show_counterexample(out, each)
-    show_coverage(out, results, notes)
+    agreed = 0 if deadline and time.monotonic() > deadline else sum(map(replay_agrees, asked.entries))
+    show_coverage(out, results, agreed, notes)
     verdict = "biased" if found else verdict_of(results)
+    if verdict == "lossless" and asked.suspects and not options["model"]:
+        verdict = "undecided"
     out.print(closing(verdict, asked))
     if options["json_path"]:
         write_json(options["json_path"], run_as_json(verdict, results, found))
@@ -120,8 +124,11 @@ def main_command(options: dict[str, Any]) -> int:
 
 def closing(verdict: str, asked: Request) -> str:
     """The last line."""
-    if verdict == "lossless" and asked.suspects:
-        return "NOT REFUTED on these models, which are too few or too small to show it: lossless on each of them."
+    if verdict == "undecided" and asked.suspects:
+        return (
+            "NOT REFUTED: lossless wherever it was decided here, although it is not lossless in general. Either these "
+            "models are too few or too small to show it, or it makes no difference at these parameters."
+        )
     return {"lossless": "PROVED: lossless.", "biased": "REFUTED: biased.", "undecided": "NOT DECIDED."}[verdict]
 
 

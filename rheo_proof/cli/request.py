@@ -32,7 +32,7 @@ class Request:
     @property
     def suspects(self) -> dict[tuple[str, str], Parameters]:
         """Name, rule and parameters of the schemes that are known not to be lossless."""
-        known = [entry for entry in self.entries if not ALL[entry.name].lossless]
+        known = [entry for entry in self.entries if not ALL[entry.name].ought_to_be_lossless(entry.parameters)]
         return {(entry.name, entry.parameters.verify): entry.parameters for entry in known}
 
 

@@ -27,7 +27,7 @@ Name: TypeAlias = tuple[object, ...]
 
 
 class Var:
-    """A latent token under its name. It equals only itself: comparing it with a number raises `TypeError`."""
+    """A latent token under its name. Comparing it with a number, or using it as a condition, raises `TypeError`."""
 
     __slots__ = ("_hash", "name")
 
@@ -42,6 +42,9 @@ class Var:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"latent token {self.name} used as a condition: ask Chance.find or Chance.value")
 
     def __repr__(self) -> str:
         return f"Var{self.name}"

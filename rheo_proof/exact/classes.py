@@ -4,8 +4,8 @@ A *class* is a state of the program together with what has been found out about 
 each, the law it was drawn from and the set it is known to lie in. A latent token is split only where a step asks about
 it. Classes that have become the same are merged, also across the values of a token whose difference turned out not to
 matter, if their densities are equal. All of this is bookkeeping. It rests on two things only: a step is a function of
-its state and of the answers it gets, and every request to `Chance` is fresh. Nothing is assumed about which draws
-matter.
+its state and of the answers it gets, so it may not tell a latent token from a known one in any other way than by
+asking; and every request to `Chance` is fresh. Nothing is assumed about which draws matter.
 """
 
 from __future__ import annotations
@@ -158,6 +158,7 @@ def explore(step: Step[F], start: Classes, final: type[F], limits: Limits) -> tu
                 limits.spend()
                 open_before = box(known)
                 for reached, live, chance, size in successors(step, state, known):
+                    limits.watch()
                     if isinstance(reached, final):
                         into = finals
                     else:
@@ -213,6 +214,7 @@ def _join(entries: dict[Beliefs, Weight], position: int) -> dict[Beliefs, Weight
 
 
 def add(entries: dict[Beliefs, Weight], known: Beliefs, weight: Weight) -> None:
+    """Add to the weight of a class."""
     before = entries.get(known)
     entries[known] = (
         weight if before is None else Weight(before.mass + weight.mass, before.assignments + weight.assignments)

@@ -18,7 +18,7 @@ _KEYS = {"vocab", "depth", "target", "draft", "order"}
 def load_json(path: str | Path) -> Any:
     """The parsed content of a JSON file. Raises `InputError` when it is unreadable, truncated or not JSON."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
@@ -61,31 +61,33 @@ def read_model(data: object, name: str = "model") -> ToyModel:
     vocab = _whole(data["vocab"], f"{name}: vocab")
     depth = _whole(data["depth"], f"{name}: depth")
     order = data.get("order")
-    if order not in (None, 1) or isinstance(order, bool):
+    if "order" in data and (type(order) is not int or order != 1):
         raise InputError(f"{name}: order is {order!r}, expected 1 or no such key")
     tables = [
         _read_table(data[what], f"{name}: {what}", vocab, 1 if order else depth - (what == "draft"))
         for what in ("target", "draft")
     ]
     model = tabled(vocab, depth, tables[0], tables[1], name, order or 0)
-    for prefix in _shapes(model) if order else model.reachable():
+    for prefix, drafted in _last_tokens(model) if order else ((u, len(u) < depth) for u in model.reachable()):
         model.target(prefix)
-        if len(prefix) < depth:
+        if drafted:
             model.draft(prefix)
     return model
 
 
-def _shapes(model: ToyModel) -> list[Prefix]:
-    """One prefix for each law that an order-1 model can be asked for."""
-    shapes: list[Prefix] = [()]
+def _last_tokens(model: ToyModel) -> list[tuple[Prefix, bool]]:
+    """For an order-1 model: one prefix for each law that can be asked for, and whether its draft law can."""
+    needed: list[tuple[Prefix, bool]] = [((), True)]
+    known: set[int] = set()
     frontier: list[Prefix] = [()]
-    seen: set[tuple[int, bool]] = set()
-    for length in range(1, model.depth + 1):
-        last = {x for u in frontier for x in range(model.vocab) if model.target(u)[x] or model.draft(u)[x]}
-        frontier = [(x,) * length for x in sorted(last)]
-        shapes += [u for u in frontier if (u[-1], length < model.depth) not in seen]
-        seen |= {(u[-1], length < model.depth) for u in frontier}
-    return shapes
+    length = 0
+    while frontier and length < model.depth:
+        length += 1
+        reached = {x for u in frontier for x in range(model.vocab) if model.target(u)[x] or model.draft(u)[x]}
+        frontier = [(x,) for x in sorted(reached - known)]
+        known |= reached
+        needed += [(u, length < model.depth) for u in frontier]
+    return needed
 
 
 def _whole(value: object, where: str) -> int:

@@ -176,8 +176,14 @@ def describe(p: Parameters) -> str:
     return ", ".join(parts)
 
 
-def show_coverage(console: Console, results: Sequence[Result], notes: Sequence[str]) -> None:
+def show_coverage(console: Console, results: Sequence[Result], agreed: int, notes: Sequence[str]) -> None:
     """The closing lines: what has been decided, for what, and what not."""
+    sizes: dict[str, list[str]] = {}
+    for result in results:
+        sizes.setdefault(describe(result.entry.parameters), []).append(result.entry.name)
+    held = "; ".join(
+        text if len(sizes) == 1 else f"{text} ({', '.join(dict.fromkeys(names))})" for text, names in sizes.items()
+    )
     sources = dict.fromkeys(result.source for result in results)
     families = ", ".join(dict.fromkeys(source.name or source.family for source in sources))
     heads = sorted({result.entry.parameters.head for result in results})
@@ -192,8 +198,12 @@ def show_coverage(console: Console, results: Sequence[Result], notes: Sequence[s
     plural = "model" if len(sources) == 1 else "models"
     console.print(
         f"Covered: statement 'instance' for {len(sources)} {plural} ({families}), V = {first.source.vocab}, "
-        f"{describe(first.entry.parameters)}, m = {', '.join(map(str, heads))}; exact rationals ({NUMBER_TYPE})."
+        f"{held}, m = {', '.join(map(str, heads))}; exact rationals ({NUMBER_TYPE})."
     )
+    if agreed:
+        console.print(
+            f"Checked: replay, which shares no enumeration code, finds the same laws on {agreed} small models."
+        )
     for note in notes:
         console.print(f"Note: {note}.")
     console.print(

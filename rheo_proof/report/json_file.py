@@ -13,7 +13,6 @@ from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.files import write_model
 from rheo_proof.exact.model import key
 from rheo_proof.exact.step import Wrong
-from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.counterexample import Counterexample
 from rheo_proof.theorems.instances import Result
 
@@ -29,15 +28,15 @@ def run_as_json(verdict: str, results: Sequence[Result], smallest: Sequence[Coun
     return {
         "verdict": verdict,
         "statement": "instance",
-        "scheme": _common([result.entry.parameters for result in results]),
+        "names": list(dict.fromkeys(result.entry.name for result in results)),
+        "scheme": _common([result.entry.parameters.as_json() for result in results]),
         "instances": [_instance(result) for result in results],
         "smallest": [_counterexample(found) for found in smallest],
     }
 
 
-def _common(parameters: Sequence[Parameters]) -> dict[str, Any]:
+def _common(written: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Each parameter: its value, or the list of values where they differ."""
-    written = [each.as_json() for each in parameters]
     values = {name: list(dict.fromkeys(each[name] for each in written)) for name in written[0]}
     return {name: several[0] if len(several) == 1 else several for name, several in values.items()}
 
@@ -80,7 +79,11 @@ def _counterexample(found: Counterexample) -> dict[str, Any]:
 
 def check_target(path: str, model: str | None = None) -> None:
     """Raise `InputError` now if a file cannot be written there later, or if it is the user's model."""
-    folder = Path(path).resolve().parent
+    try:
+        folder = Path(path).resolve().parent
+        Path(path).exists()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     if Path(path).is_dir():
         raise InputError(f"{path}: is a directory; name a file")
     if Path(path).exists() and not Path(path).is_file():

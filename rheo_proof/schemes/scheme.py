@@ -100,6 +100,10 @@ class Named:
     build: Callable[[Parameters], Scheme]
     lossless: bool
 
+    def ought_to_be_lossless(self, parameters: Parameters) -> bool:
+        """Whether nothing known is wrong with it: RRSw, too, is biased with the tail proxy (docs/theorem.md)."""
+        return self.lossless and (parameters.verify, parameters.proxy) != ("rrsw", "tail")
+
 
 def plain(parameters: Parameters) -> Scheme:
     """The scheme that the parameters say, nothing else."""

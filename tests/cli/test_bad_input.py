@@ -160,6 +160,8 @@ MODELS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "depth-0": (MODEL | {"depth": 0}, ("depth", "0")),
     "order-2": (MODEL | {"order": 2}, ("order", "2")),
     "order-true": (MODEL | {"order": True}, ("order", "True")),
+    "order-float": (MODEL | {"order": 1.0}, ("order", "1.0")),
+    "order-null": (MODEL | {"order": None}, ("order", "None")),
     "bad-prefix": (MODEL | {"target": MODEL["target"] | {"0, 1": HALF}}, ("target", "'0, 1'")),
     "outside": (MODEL | {"target": MODEL["target"] | {"2": HALF}}, ("target", "'2'")),
     "too-deep": (MODEL | {"target": MODEL["target"] | {"0,0": HALF}}, ("target", "'0,0'")),

@@ -196,7 +196,7 @@ def test_several_schemes_are_decided_side_by_side_each_once() -> None:
     assert run.status == 0
     assert tuple(tables(run.out)) == names
     assert [row["m"] for row in tables(run.out)["chain"]] == ["0"]
-    assert "K = 1" in run.words
+    assert "K = 1, B = 1, N = 8 (chain, block); D = 2, K = 3, B = 3, N = 8 (match)" in run.words
 
 
 def test_chosen_heads_rules_and_families_are_the_only_ones_decided() -> None:

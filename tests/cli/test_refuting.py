@@ -167,7 +167,17 @@ def test_a_search_that_runs_out_of_time_leaves_the_refutation_and_a_note(monkeyp
     assert "Note: the search for the smallest counterexample to skip-residual ended: out of time." in run.words
 
 
-def test_a_fault_that_no_model_of_these_sizes_shows_passes_with_a_note() -> None:
+def test_a_fault_that_no_model_of_these_sizes_shows_is_not_proved_but_undecided() -> None:
     run = prove_here("--fault", "flow-layers", "--vocab", "2", "--depth", "2", "--instances", "2")
-    assert run.status == 0
+    assert run.status == 3
+    assert "NOT REFUTED" in run.words
+    assert "PROVED" not in run.words
     assert "Note: no counterexample to flow-layers was found" in run.words
+
+
+def test_rrsw_with_the_tail_proxy_is_never_called_proved() -> None:
+    few = ("--verify", "rrsw", "--proxy", "tail", "--family", "uniform", "--instances", "1", "--vocab", "2")
+    run = prove_here(*few, "--head", "0", "--no-shrink")
+    assert run.status == 3
+    assert "NOT REFUTED" in run.words
+    assert is_refuted(prove_here("--scheme", "rrsw", "--proxy", "tail", "--vocab", "3", "--depth", "2"))

@@ -202,7 +202,7 @@ def verdicts(names: tuple[str, ...], depth: int, options: dict[str, Any]) -> dic
     scales = {name: rational(value) for name, value in options.items() if name.endswith("scale")}
     entries: dict[Entry, None] = {}
     for name, rule in product(names, RULES):
-        for m in (0,) if name == "adaptive-head" else range(options.get("slots", SLOTS) + 1):
+        for m in range(options.get("slots", SLOTS) + 1):
             entries[Entry.of(name, Parameters(**{**options, **scales, "depth": depth, "head": m, "verify": rule}))] = (
                 None
             )
