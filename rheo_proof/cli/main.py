@@ -1,7 +1,7 @@
 """The entry point of `rheo-prove`: every failure becomes one line on stderr and an exit status.
 
-0 proved, 1 refuted, 2 unusable input, 3 not decided within the given limits, 4 an error in this program (never a
-verdict), 130 interrupted, 141 the reader of the output went away.
+0 proved, 1 refuted, 2 unusable input, 3 not decided (within the given limits, or a known fault that these models do not
+show), 4 an error in this program (never a verdict), 130 interrupted, 141 the reader of the output went away.
 """
 
 from __future__ import annotations
