@@ -31,7 +31,7 @@ def load_json(path: str | Path) -> Any:
         raise InputError(f"{path}: is not complete JSON: {error.msg} at line {error.lineno}") from None
     except RecursionError:
         raise InputError(f"{path}: is nested too deeply to be a model") from None
-    except InputError as error:
+    except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 
 

@@ -58,10 +58,14 @@ def rational(value: object, where: str = "value") -> Q:
         text = value.strip()
         if not _WRITTEN.fullmatch(text):
             raise InputError(f'{where}: {value!r} is not a rational; write an integer or a string such as "3/10"')
-        numerator, _, denominator = text.partition("/")
-        if denominator and int(denominator) == 0:
+        above, _, below = text.partition("/")
+        try:
+            numerator, denominator = int(above), int(below or "1")
+        except ValueError as error:
+            raise InputError(f"{where}: a number is too long: {error}") from None
+        if denominator == 0:
             raise InputError(f"{where}: {value!r} has a zero denominator")
-        return Q(int(numerator), int(denominator or "1"))
+        return Q(numerator, denominator)
     if isinstance(value, bool):
         raise InputError(f'{where}: {value!r} is not a number; write an integer or a string such as "3/10"')
     if isinstance(value, Rational):

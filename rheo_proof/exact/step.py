@@ -106,7 +106,7 @@ class StepLaw:
 
     def acceptance(self, depth: int) -> list[Fraction]:
         """Pr[tau >= l] for l = 1..depth: how often at least l draft tokens are accepted."""
-        reach = [ZERO] * (depth + 1)
+        reach = [ZERO] * (max(depth, *map(len, self._emitted)) + 1)
         for prefix, mass in self._emitted.items():
             reach[len(prefix)] += mass
         return [to_fraction(sum(reach[level:], ZERO)) for level in range(1, depth + 1)]

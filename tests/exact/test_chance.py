@@ -45,6 +45,11 @@ def test_a_latent_token_compared_with_anything_else_raises(other: object) -> Non
             compare()
 
 
+def test_a_latent_token_is_no_condition() -> None:
+    with pytest.raises(TypeError, match=r"latent token \('X',\) used as a condition"):
+        bool(Var(("X",)))
+
+
 def test_a_latent_token_equals_itself_and_its_namesake_only() -> None:
     assert Var(("X", 0)) == Var(("X", 0))
     assert hash(Var(("X", 0))) == hash(Var(("X", 0)))

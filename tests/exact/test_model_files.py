@@ -135,7 +135,7 @@ def test_order_1_of_a_family_is_the_unrolled_model() -> None:
 
 
 def test_order_1_needs_the_laws_of_reachable_tokens_only() -> None:
-    """From 2 both laws go to 2; 0 and 1 are never said."""
+    """From 2 both laws go to 2; 0 and 1 are never said, however deep the model."""
     two = ["0", "0", "1"]
     model = read_model(
         {"vocab": 3, "depth": 9, "order": 1, "target": {"": two, "2": two}, "draft": {"": two, "2": two}}
@@ -196,6 +196,8 @@ MISTAKES: dict[str, tuple[object, str]] = {
     "order 2": (bad("order", value=2), "m: order is 2, expected 1 or no such key"),
     "order 0": (bad("order", value=0), "m: order is 0, expected 1 or no such key"),
     "order true": (bad("order", value=True), "m: order is True, expected 1 or no such key"),
+    "order 1.0": (bad("order", value=1.0), "m: order is 1.0, expected 1 or no such key"),
+    "order null": ({**GOOD, "order": None}, "m: order is None, expected 1 or no such key"),
     "order word": (bad("order", value="1"), "m: order is '1', expected 1 or no such key"),
     "order 1, long": (bad("order", value=1), "m: target: the prefix '0,0' is longer than 1"),
     "no vocabulary": (bad("vocab", value=0), "m: vocab is 0, expected a whole number of at least 1"),
@@ -271,8 +273,9 @@ def test_a_file_that_is_no_model_is_refused_by_name(content: bytes, expected: st
     assert expected in message
 
 
-def test_a_complete_file_is_read(tmp_path: Path) -> None:
-    assert same(read_model(load_json(in_file(tmp_path, WRITTEN))), read_model(GOOD))
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "with a byte order mark"])
+def test_a_complete_file_is_read(mark: bytes, tmp_path: Path) -> None:
+    assert same(read_model(load_json(in_file(tmp_path, mark + WRITTEN))), read_model(GOOD))
 
 
 def test_what_cannot_be_opened_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,3 +154,8 @@ def test_this_run_uses_the_type_it_was_told_to() -> None:
     expected = {"gmpy2": "gmpy2.mpq", "fraction": "fractions.Fraction"}
     wanted = os.environ.get("RHEO_NUMBER", "")
     assert NUMBER_TYPE in ([expected[wanted]] if wanted else expected.values())
+
+
+def test_a_number_with_more_digits_than_python_reads_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"p\(0\): a number is too long"):
+        rational("1/" + "2" * 5000, "p(0)")

@@ -224,3 +224,7 @@ def test_acceptance_is_how_often_so_many_draft_tokens_are_accepted() -> None:
 
 def test_the_target_probability_is_the_product_along_the_string() -> None:
     assert [target_probability(small_model(), u) for u in ((), (0,), (0, 1), (1, 1))] == [ONE, Q(1, 3), Q(4, 15), ZERO]
+
+
+def test_acceptance_can_be_asked_for_fewer_levels_than_are_accepted() -> None:
+    assert StepLaw.of_strings({(0, 0, 0): ONE}).acceptance(1) == [Fraction(1)]

@@ -13,7 +13,8 @@ import click
 from rich.progress import Progress
 
 from rheo_proof.cli.crosscheck.cells import Cells, cells
-from rheo_proof.cli.crosscheck.numpy_backend import INJECTIONS, injected, numpy_decoder
+from rheo_proof.cli.crosscheck.inject import INJECTIONS, injected
+from rheo_proof.cli.crosscheck.numpy_backend import numpy_decoder
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.families import dyadic_model
 from rheo_proof.exact.model import Prefix, ToyModel, key
