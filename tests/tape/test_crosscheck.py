@@ -23,7 +23,7 @@ from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import Parameters, plain
 from tests.tape.test_reference_models import instances
 
-SMALL = 64
+SMALL = 27
 """Assignments of draws beyond which a model is left to the faster tests."""
 
 
