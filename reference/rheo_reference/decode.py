@@ -78,7 +78,7 @@ class Generation:
     ended: str
 
     def accepted_by_level(self) -> list[int]:
-        """In entry l - 1, how many steps accepted at least l draft tokens."""
+        """In entry l - 1, how many steps accepted at least l draft tokens, those cut off at the end included."""
         deepest = max((step.accepted_length for step in self.steps), default=0)
         return [sum(step.accepted_length >= level for step in self.steps) for level in range(1, deepest + 1)]
 

@@ -119,8 +119,13 @@ def _row(values: ArrayLike, dtype: str) -> NDArray[Any]:
 
 
 def _softmax(shifted: NDArray[Any], temperature: float) -> NDArray[Any]:
-    """Softmax of logits whose maximum is 0. The shift comes first: a tiny temperature then underflows to 0."""
+    """Softmax of logits whose maximum is 0. The shift comes first: a tiny temperature then underflows to 0.
+
+    A temperature that the precision cannot hold as a positive finite number is applied in float64.
+    """
     with np.errstate(over="ignore"):
+        if not 0 < shifted.dtype.type(temperature) < np.inf:
+            shifted = shifted.astype(np.float64)
         shifted /= temperature
     np.exp(shifted, out=shifted)
     shifted /= shifted.sum()

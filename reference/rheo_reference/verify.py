@@ -24,6 +24,14 @@ Walked: TypeAlias = tuple[list[int], int]
 """The accepted nodes from the top, and the last token."""
 
 
+def same_vocabulary(tree: Tree, p: Laws) -> None:
+    """Raise `ValueError` if the draft can propose tokens that the target does not have; it may have fewer tokens."""
+    tails = [int(tail.tokens.max()) for tail in tree.tails if tail is not None]
+    most, known = max([int(tree.tokens.max()), *tails]), p.rows.shape[1]
+    if most >= known:
+        raise ValueError(f"the draft model proposes token {most}, but the target model has {known} tokens")
+
+
 def walk(tree: Tree, token_at: Callable[[int, int], int]) -> Walked:
     """Start at the root; `token_at(node, level)` is the rule. Accepted tokens are those of kept children."""
     node, accepted = ROOT, list[int]()
@@ -94,7 +102,20 @@ def flow(tree: Tree, p: Laws, tape: Tape) -> Walked:
     return walk(tree, lambda node, level: inverse_cdf(masses.weights(node, full), tape.token(level)))
 
 
-RULES: dict[str, Callable[[Tree, Laws, Tape], Walked]] = {"rheo": rheo, "rrsw": rrsw, "match": match, "flow": flow}
+def _checked(rule: Callable[[Tree, Laws, Tape], Walked]) -> Callable[[Tree, Laws, Tape], Walked]:
+    def verify(tree: Tree, p: Laws, tape: Tape) -> Walked:
+        same_vocabulary(tree, p)
+        return rule(tree, p, tape)
+
+    return verify
+
+
+RULES: dict[str, Callable[[Tree, Laws, Tape], Walked]] = {
+    "rheo": _checked(rheo),
+    "rrsw": _checked(rrsw),
+    "match": _checked(match),
+    "flow": _checked(flow),
+}
 
 
 def sampled_token(tree: Tree, node: int) -> tuple[int, Tail]:

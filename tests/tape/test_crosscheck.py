@@ -215,3 +215,24 @@ def test_hypothesis_draws_models_small_enough_to_finish() -> None:
 
     look()
     assert sum(kept) * 2 > len(kept)
+
+
+def test_a_coin_that_looks_at_another_uniform_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rheo_reference.tape import Tape
+
+    coin = Tape.coin
+    parameters, model = Parameters(2, 0, 1, None, 2), dyadic_model(0, 3, 1)
+
+    def peeking(self: Tape, level: int, which: int) -> float:
+        honest = coin(self, level, which)
+        return honest if (self.draft_u[0, 0] * 64).is_integer() else 0.0
+
+    assert compare(parameters, model).found.surprises == []
+    monkeypatch.setattr(Tape, "coin", peeking)
+    assert compare(parameters, model).found.surprises
+
+
+def test_an_injected_fault_that_does_not_show_is_no_pass() -> None:
+    done = crosscheck("--vocab", "2", "--depth", "1", "--instances", "1", "--verify", "flow", "--inject", "flow-layers")
+    assert done.returncode == 3
+    assert "NOT SHOWN" in done.stdout

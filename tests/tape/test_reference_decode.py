@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,19 @@ def test_a_vocabulary_of_128000_decodes(verify: str) -> None:
     step = decode_step(model, model, (), config, Tapes.fill(np.random.default_rng(2), config)[0])
     assert step.tree_size == 6
     assert all(len(tail.tokens) == 127 for tail in step.tree.tails if tail)
+
+
+@pytest.mark.parametrize("verify", ["rheo", "rrsw", "match", "flow"])
+def test_a_draft_with_tokens_that_the_target_lacks_is_refused(verify: str) -> None:
+    config = Config(slots=2, head=0, depth=1, nodes=2, verify=verify, target=None, draft=None)
+    tape = next(fresh_tapes(np.random.default_rng(0), config))
+    target = lambda prefixes: [[0.5, 0.5]] * len(prefixes)  # noqa: E731
+    draft = lambda prefixes: [[0.25] * 4] * len(prefixes)  # noqa: E731
+    with pytest.raises(ValueError, match="the draft model proposes token 3, but the target model has 2 tokens"):
+        decode_step(target, draft, (), config, tape)
+
+
+def test_the_loop_of_a_step_fits_one_short_file() -> None:
+    import rheo_reference.decode as module
+
+    assert len(Path(str(module.__file__)).read_text("utf-8").splitlines()) <= 150

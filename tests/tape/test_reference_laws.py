@@ -160,3 +160,17 @@ def test_a_model_has_to_answer_with_one_row_for_each_prefix(answer: Any) -> None
 def test_processing_out_of_range_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} is"):
         Processing(**{name: value})
+
+
+@pytest.mark.parametrize("temperature", [1e-50, 1e39])
+def test_float32_takes_temperatures_that_it_cannot_hold(temperature: float) -> None:
+    law = process([1.0, 2.0, -np.inf], Processing(temperature=temperature), "float32")
+    assert law[2] == 0
+    assert law.sum() == 1
+
+
+def test_float32_is_computed_in_float32() -> None:
+    logits = [0.1, 0.2, 0.3]
+    single, double = (process(logits, Processing(), dtype) for dtype in ("float32", "float64"))
+    assert (single == single.astype(np.float32)).all()
+    assert (single != double).any()

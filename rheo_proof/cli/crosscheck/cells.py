@@ -2,8 +2,9 @@
 
 The uniforms are taken in the order in which the decoder reads them. With the earlier ones fixed, the decision made with
 the next one splits [0, 1) at break points. The prover's program says where they should be; the decoder is run at both
-ends of every piece and must decide as expected there. Decisions are by inverse cdf, monotone in the uniform, so that
-settles the piece. Where the decoder does not agree, its own break points are searched, and what they give is reported.
+ends of every piece and must decide as expected there, and in four corners of every cell, where it must do the same.
+Decisions are by inverse cdf, monotone in the uniform, so that settles the piece. Where the decoder does not agree, its
+own break points are searched, and what they give is reported.
 
 A break point that is a float must be the decoder's to the last bit; one that is not lies between two floats and may be
 off by a few units in the last place. FlowVerification divides on the way, so all of its break points have that slack.
@@ -71,24 +72,43 @@ class _Guide(OnePath):
 def cells(decoder: Decoder, scheme: Scheme, model: ToyModel, most: int = 200_000) -> Cells:
     """Walk all cells of the decoder. Raises `LimitReached` after `most` of them."""
     found = Cells()
-    stack: list[tuple[dict[Site, float], dict[Site, int], Q]] = [({}, {}, ONE)]
+    stack: list[tuple[dict[Site, float], dict[Site, float], dict[Site, int], Q]] = [({}, {}, {}, ONE)]
     while stack:
-        fixed, decided, volume = stack.pop()
+        fixed, far, decided, volume = stack.pop()
         string, decisions = decoder(fixed)
         open_site = next((site for site, _ in decisions if site not in fixed), None)
         if open_site is None:
             found.law[string] = found.law.get(string, Fraction(0)) + to_fraction(volume)
             found.cells += 1
+            _same_at_other_corners(decoder, fixed, far, (string, decisions), found)
             if found.cells > most:
                 raise LimitReached(f"more than {most} cells")
             continue
-        for low, high, inside, outcome in _pieces(decoder, scheme, model, fixed, decided, open_site, found):
-            stack.append(({**fixed, open_site: inside}, {**decided, open_site: outcome}, volume * (high - low)))
+        for low, high, (inside, end), outcome in _pieces(decoder, scheme, model, fixed, decided, open_site, found):
+            corner = ({**fixed, open_site: inside}, {**far, open_site: end})
+            stack.append((*corner, {**decided, open_site: outcome}, volume * (high - low)))
     return found
 
 
-Piece: TypeAlias = tuple[Q, Q, float, int]
-"""An interval [low, high), a float inside it, and what is decided there."""
+def _same_at_other_corners(
+    decoder: Decoder,
+    near: dict[Site, float],
+    far: dict[Site, float],
+    expected: tuple[Prefix, Decisions],
+    found: Cells,
+) -> None:
+    """A cell is a box; run the decoder at the opposite corner and at two mixed ones as well."""
+    mixed = [{site: (near, far)[(i + odd) % 2][site] for i, site in enumerate(near)} for odd in (0, 1)]
+    for corner in (far, *mixed):
+        if decoder(corner) != expected:
+            found.surprises.append(
+                f"not constant on the cell at {list(near.items())}: differs at {list(corner.items())}"
+            )
+            return
+
+
+Piece: TypeAlias = tuple[Q, Q, tuple[float, float], int]
+"""An interval [low, high), a float near either end of it, and what is decided there."""
 
 
 def _pieces(
@@ -105,7 +125,7 @@ def _pieces(
 
     expected = _expected(scheme, model, decided, site)
     if expected is not None and all(decide(u) == o for _, _, ends, o in expected for u in ends):
-        return [(low, high, ends[0], outcome) for low, high, ends, outcome in expected]
+        return expected
     pieces = _searched(decide)
     found.surprises.append(
         f"at {site} after {list(decided.items())}: expected "
@@ -115,9 +135,7 @@ def _pieces(
     return pieces
 
 
-def _expected(
-    scheme: Scheme, model: ToyModel, decided: dict[Site, int], site: Site
-) -> list[tuple[Q, Q, tuple[float, float], int]] | None:
+def _expected(scheme: Scheme, model: ToyModel, decided: dict[Site, int], site: Site) -> list[Piece] | None:
     """The pieces according to the prover's program: bounds, a float near either end, the decision."""
     try:
         run(scheme, model, _Guide(decided))
@@ -165,9 +183,9 @@ def _searched(decide: Callable[[float], int | None]) -> list[Piece]:
                 low, high = (middle, high) if decide(middle) == decide(a) else (low, middle)
             simple = Fraction(high).limit_denominator(10**6)
             cut = Q(simple.numerator, simple.denominator)
-            pieces.append((start, cut, inside, _known(decide(inside))))
+            pieces.append((start, cut, (inside, low), _known(decide(inside))))
             start, inside, a = cut, high, high
-    pieces.append((start, ONE, inside, _known(decide(inside))))
+    pieces.append((start, ONE, (inside, probes[-1]), _known(decide(inside))))
     return pieces
 
 
