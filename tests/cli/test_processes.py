@@ -75,6 +75,11 @@ def wait_until(holds: Callable[[], bool]) -> bool:
     return True
 
 
+def ended(process: subprocess.Popen[bytes]) -> set[int]:
+    """The process itself, once it is over."""
+    return set() if process.poll() is None else {process.pid}
+
+
 @contextmanager
 def running(folder: Path, marker: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A run in a process group of its own, of which nothing is left in the end."""
@@ -89,12 +94,16 @@ def running(folder: Path, marker: str, *arguments: str) -> Iterator[subprocess.P
     try:
         yield process
     finally:
-        for pid in {process.pid, *marked(marker)}:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        process.communicate()
+        # A process that is being started while the others are killed would keep the pipes open: until none is left.
+        while pids := {process.pid, *marked(marker)} - ended(process):
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            process.poll()
+            time.sleep(0.05)
+        process.communicate(timeout=PATIENCE)
 
 
 @needs_proc
