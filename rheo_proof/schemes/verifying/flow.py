@@ -95,7 +95,7 @@ class Flow(Verifying):
         if isinstance(state, Revealing):
             if state.todo:
                 return self.reveal(model, state, chance)
-            state = FlowWalk((), settle(model, state.done))
+            state = FlowWalk((), settle(model, state.done, state.done[0])[1])
         assert isinstance(state, FlowWalk)
         u, spot = state
         y = chance.latent(spot.law, ("token", len(u), 0), ("y",))
@@ -131,7 +131,7 @@ class Flow(Verifying):
 
 
 def alive(done: tuple[Mass, ...]) -> tuple[Mass, ...]:
-    """Leave out nodes whose whole subtree has mass 0: no later reveal can raise it, so no walk gets there."""
+    """Leave out nodes whose whole subtree has mass 0: no later reveal with t(X) > 0 can raise it."""
     keep: set[Path] = {()}
     for mass in done:
         if mass.c or mass.f:
@@ -139,12 +139,8 @@ def alive(done: tuple[Mass, ...]) -> tuple[Mass, ...]:
     return tuple(mass for mass in done if mass.path in keep)
 
 
-def settle(model: ToyModel, done: tuple[Mass, ...], at: Mass | None = None) -> Spot:
-    """The law of the next token at a node, by the full masses of kept children and the masses of other tokens."""
-    return _settle(model, done, at or done[0])[1]
-
-
-def _settle(model: ToyModel, done: tuple[Mass, ...], at: Mass) -> tuple[Q, Spot]:
+def settle(model: ToyModel, done: tuple[Mass, ...], at: Mass) -> tuple[Q, Spot]:
+    """The full mass of a node, and the law of its next token by full masses of kept children and other masses."""
     p = model.target(at.prefix)
     children = [mass for mass in done if mass.path[:-1] == at.path and mass.path]
     if not children and at.t is None:
@@ -152,7 +148,7 @@ def _settle(model: ToyModel, done: tuple[Mass, ...], at: Mass) -> tuple[Q, Spot]
     weights = [at.of(p, y) for y in range(len(p))]
     below: list[tuple[int, Spot]] = []
     for child in children:
-        full, spot = _settle(model, done, child)
+        full, spot = settle(model, done, child)
         x = child.prefix[-1]
         weights[x] = full
         if full:
