@@ -25,6 +25,8 @@ def status(arguments: list[str]) -> int:
     The program is imported here, not above, so that an interrupt or a bad environment variable during the import is
     reported like any other.
     """
+    digits = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)  # exact laws may have longer numerators than Python prints by default
     try:
         return _run(arguments)
     except InputError as error:
@@ -40,6 +42,8 @@ def status(arguments: list[str]) -> int:
     except Exception:
         traceback.print_exc()
         return _fail(4, "an error in this program; no verdict")
+    finally:
+        sys.set_int_max_str_digits(digits)  # a caller in the same process keeps its own limit
 
 
 def _run(arguments: list[str]) -> int:
@@ -47,7 +51,6 @@ def _run(arguments: list[str]) -> int:
 
     from rheo_proof.cli.program import cli
 
-    sys.set_int_max_str_digits(0)  # exact laws may have longer numerators than Python prints by default
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

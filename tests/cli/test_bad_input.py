@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +213,10 @@ def test_fractions_of_any_length_are_computed_with(folder: Path) -> None:
     keys = ("", "0", "1")
     model = {"vocab": 2, "depth": 2, "order": 1, "target": dict.fromkeys(keys, law), "draft": dict.fromkeys(keys, HALF)}
     (folder / "long.json").write_text(json.dumps(model))
+    limit = sys.get_int_max_str_digits()
     run = prove_here("--model", "long.json", "--head", "1", "--json", "run.json")
     assert (run.status, run.err) == (0, "")
+    assert sys.get_int_max_str_digits() == limit, "a run leaves the process as it was"
 
 
 @pytest.mark.usefixtures("folder")
