@@ -80,6 +80,11 @@ def ended(process: subprocess.Popen[bytes]) -> set[int]:
     return set() if process.poll() is None else {process.pid}
 
 
+def heed_interrupts() -> None:
+    """In the process to be: a shell starts background jobs, this suite perhaps among them, deaf to interrupts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextmanager
 def running(folder: Path, marker: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A run in a process group of its own, of which nothing is left in the end."""
@@ -90,6 +95,7 @@ def running(folder: Path, marker: str, *arguments: str) -> Iterator[subprocess.P
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         yield process
