@@ -107,6 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the one generator behind prompts and tapes (1)")
     parser.add_argument("--temperature", type=float, default=1.0, help="of both models; 0 is greedy (1.0)")
     options = parser.parse_args(arguments)
+    if options.steps < 1:
+        parser.error(f"--steps is {options.steps}, expected at least 1")
     try:
         setting, generator = Setting(options.temperature), np.random.default_rng(options.seed)
     except ValueError as error:

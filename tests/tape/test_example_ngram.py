@@ -138,10 +138,14 @@ def test_at_temperature_0_all_rules_take_the_same_steps() -> None:
     assert rows["more than top-K"][1:] == ["+0.000+-0.000"] * 2
 
 
-def test_a_temperature_below_0_is_refused_in_one_line() -> None:
-    done = run("--temperature", "-1")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("decode.py: error: temperature is -1.0")
+@pytest.mark.parametrize(
+    ("option", "value", "complaint"),
+    [("--temperature", "-1", "temperature is -1.0"), ("--steps", "0", "--steps is 0, expected at least 1")],
+)
+def test_a_number_out_of_range_is_refused_in_one_line(option: str, value: str, complaint: str) -> None:
+    done = run(option, value)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].startswith(f"decode.py: error: {complaint}")
 
 
 def test_it_needs_numpy_and_the_decoder_only() -> None:

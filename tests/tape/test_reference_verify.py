@@ -311,6 +311,8 @@ def test_the_masses_of_flow_sum_to_the_mass_of_the_root(instance: tuple[ToyModel
         if masses.tree.children(node):
             weights = masses.weights(node, full)
             assert full[node] < 1e-12 or weights.sum() == pytest.approx(full[node], rel=1e-9, abs=1e-12)
+        masses.c[node] = masses.f[node] = 0.0
+        assert (masses.weights(node, np.zeros(len(full))) == masses.p[node]).all(), "no mass at all: y ~ p"
 
 
 def test_rrsw_refuses_the_tail_proxy_and_says_why() -> None:
