@@ -6,6 +6,8 @@ import os
 
 from hypothesis import settings
 
+pytest_plugins = ["rheo_proof.pytest_plugin"]
+
 EXAMPLES = 100
 
 # Two runs of the same tree see the same examples. Exact arithmetic takes as long as it takes: no deadline.

@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from rheo_proof import __version__
 from rheo_proof.cli.crosscheck.command import crosscheck
+from rheo_proof.cli.plan import plan
 from rheo_proof.cli.request import Request, request
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
@@ -187,6 +188,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
 
 
 cli.add_command(crosscheck)
+cli.add_command(plan)
 
 
 @cli.command()

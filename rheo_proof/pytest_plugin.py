@@ -1,0 +1,70 @@
+"""pytest plugin: the error budget of the statistical assertions of a run, summed over workers, printed, and enforced.
+
+Every `assert_law_equal` spends its false-alarm rate. At the end of the run the sum is printed with the root seed of the
+random numbers, and a run that spent more than the limit fails, whatever its tests said. Neither NumPy nor SciPy is
+loaded for this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rheo_proof.stats import ledger
+from rheo_proof.stats.seeds import VARIABLE, root_seed
+
+KEY = "rheo_proof_budget"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the totals of the workers with the session's configuration; refuse an unusable root seed at once."""
+    config.stash[WORKERS] = ledger.Ledger()
+    try:
+        root_seed()
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+WORKERS: pytest.StashKey[ledger.Ledger] = pytest.StashKey()
+
+
+def pytest_runtest_setup() -> None:
+    """Number the assertions of each test from 0, so that its random numbers do not depend on the tests before it."""
+    ledger.current().new_test()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker has ended: add what it spent."""
+    node.config.stash[WORKERS].add_plain(getattr(node, "workeroutput", {}).get(KEY, {}))
+
+
+def spent(config: pytest.Config) -> ledger.Ledger:
+    """What this process and its workers spent."""
+    total = ledger.Ledger()
+    total.add_plain(ledger.current().to_plain())
+    total.add_plain(config.stash[WORKERS].to_plain())
+    return total
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """On a worker: report what was spent. On the controller: fail a run that spent more than the limit."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[KEY] = ledger.current().to_plain()
+    elif spent(session.config).exceeded and session.exitstatus in (
+        pytest.ExitCode.OK,
+        pytest.ExitCode.NO_TESTS_COLLECTED,
+    ):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print the budget and the root seed of a run that had statistical assertions."""
+    total = spent(config)
+    if total.spent:
+        terminalreporter.write_line(f"{total.line()}; root seed {root_seed()} ({VARIABLE})")
+    if total.exceeded:
+        terminalreporter.write_line("ERROR: the statistical assertions of this run exceed their error budget", red=True)
