@@ -4,22 +4,24 @@ The uniforms are taken in the order in which the decoder reads them. With the ea
 the next one splits [0, 1) at break points. The prover's program says where they should be; the decoder is run at both
 ends of every piece and must decide as expected there, and in four corners of every cell, where it must do the same.
 Decisions are by inverse cdf, monotone in the uniform, so that settles the piece. Where the decoder does not agree, its
-own break points are searched, and what they give is reported.
+own break points are searched (`search.py`), and what they give is reported.
 
 A break point that is a float must be the decoder's to the last bit; one that is not lies between two floats and may be
 off by a few units in the last place. FlowVerification divides on the way, so all of its break points have that slack.
 With that, the volumes are exact rationals.
+
+A decoder is asked for many tapes at a time: many boxes are cut further side by side.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple
 
+from rheo_proof.cli.crosscheck.search import Answer, Decoder, Piece, Tape, decision, searched
 from rheo_proof.exact.chance import OnePath, Site
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.model import Prefix, ToyModel
@@ -31,14 +33,8 @@ from rheo_proof.schemes.verifying.flow import Flow
 SLACK = 32
 """Units in the last place by which a decoder's break point may be off."""
 
-PROBES = 64
-"""Where the prover's break points do not fit, the decoder is probed at this many points before bisection."""
-
-Decisions: TypeAlias = Sequence[tuple[Site, int]]
-"""For each uniform read, in order: its site and what was decided with it."""
-
-Decoder: TypeAlias = Callable[[Mapping[Site, float]], tuple[Prefix, Decisions]]
-"""One step: uniforms by site (0 where none is given) -> the emitted string and the decisions."""
+CHUNK = 1024
+"""Boxes that are cut side by side: enough to hide what one call costs. What waits is a few chunks, not all cells."""
 
 
 @dataclass
@@ -48,6 +44,35 @@ class Cells:
     law: dict[Prefix, Fraction] = field(default_factory=dict)
     cells: int = 0
     surprises: list[str] = field(default_factory=list)
+
+
+class Box(NamedTuple):
+    """Part of the tape: the uniforms read so far lie between two corners and decide alike; the others are free.
+
+    `answer` is the decoder's at the near corner, the free uniforms being 0.
+    """
+
+    near: dict[Site, float]
+    far: dict[Site, float]
+    decided: dict[Site, int]
+    volume: Q
+    answer: Answer
+
+    @property
+    def open_site(self) -> Site | None:
+        """The next uniform that the decoder reads; None in a cell."""
+        return next((site for site, _ in self.answer[1] if site not in self.near), None)
+
+    def cut(self, site: Site, piece: Piece, answer: Answer) -> Box:
+        """The part of the box where one more uniform lies in a piece."""
+        near, far = piece.ends
+        return Box(
+            {**self.near, site: near},
+            {**self.far, site: far},
+            {**self.decided, site: piece.outcome},
+            self.volume * (piece.high - piece.low),
+            answer,
+        )
 
 
 class _Asked(Exception):
@@ -72,80 +97,82 @@ class _Guide(OnePath):
 def cells(decoder: Decoder, scheme: Scheme, model: ToyModel, most: int = 200_000) -> Cells:
     """Walk all cells of the decoder. Raises `LimitReached` after `most` of them."""
     found = Cells()
-    stack: list[tuple[dict[Site, float], dict[Site, float], dict[Site, int], Q]] = [({}, {}, {}, ONE)]
-    while stack:
-        fixed, far, decided, volume = stack.pop()
-        string, decisions = decoder(fixed)
-        open_site = next((site for site, _ in decisions if site not in fixed), None)
-        if open_site is None:
-            found.law[string] = found.law.get(string, Fraction(0)) + to_fraction(volume)
-            found.cells += 1
-            _same_at_other_corners(decoder, fixed, far, (string, decisions), found)
-            if found.cells > most:
-                raise LimitReached(f"more than {most} cells")
-            continue
-        for low, high, (inside, end), outcome in _pieces(decoder, scheme, model, fixed, decided, open_site, found):
-            corner = ({**fixed, open_site: inside}, {**far, open_site: end})
-            stack.append((*corner, {**decided, open_site: outcome}, volume * (high - low)))
+    waiting = [Box({}, {}, {}, ONE, decoder([{}])[0])]
+    while waiting:
+        taken = waiting[-CHUNK:]
+        del waiting[-CHUNK:]
+        whole = [box for box in taken if box.open_site is None]
+        found.cells += len(whole)
+        for box in whole:
+            string = box.answer[0]
+            found.law[string] = found.law.get(string, Fraction(0)) + to_fraction(box.volume)
+        if found.cells > most:
+            raise LimitReached(f"more than {most} cells")
+        waiting += _cut(decoder, scheme, model, whole, [box for box in taken if box.open_site is not None], found)
     return found
 
 
-def _same_at_other_corners(
-    decoder: Decoder,
-    near: dict[Site, float],
-    far: dict[Site, float],
-    expected: tuple[Prefix, Decisions],
-    found: Cells,
-) -> None:
-    """A cell is a box; run the decoder at the opposite corner and at two mixed ones as well."""
-    mixed = [{site: (near, far)[(i + odd) % 2][site] for i, site in enumerate(near)} for odd in (0, 1)]
-    for corner in (far, *mixed):
-        if decoder(corner) != expected:
+def _cut(
+    decoder: Decoder, scheme: Scheme, model: ToyModel, whole: Sequence[Box], boxes: Sequence[Box], found: Cells
+) -> list[Box]:
+    """Check the corners of cells, and cut the other boxes at the next uniform: one call for all of them."""
+    corners = [_other_corners(box) for box in whole]
+    sites = [site for box in boxes if (site := box.open_site)]
+    expected = [_expected(scheme, model, box.decided, site) for box, site in zip(boxes, sites, strict=True)]
+    tapes: list[Tape] = [corner for three in corners for corner in three]
+    for box, site, pieces in zip(boxes, sites, expected, strict=True):
+        tapes += [{**box.near, site: u} for piece in pieces or () for u in piece.ends]
+    answers = iter(decoder(tapes))
+    for box, three in zip(whole, corners, strict=True):
+        _same_at_other_corners(box, three, [next(answers) for _ in three], found)
+    made, lost = list[Box](), list[int]()
+    for i, (box, site, pieces) in enumerate(zip(boxes, sites, expected, strict=True)):
+        ends = [(next(answers), next(answers)) for _ in pieces or ()]
+        if pieces and all(decision(at, site) == p.outcome for p, two in zip(pieces, ends, strict=True) for at in two):
+            made += [box.cut(site, piece, near) for piece, (near, _) in zip(pieces, ends, strict=True)]
+        else:
+            lost.append(i)
+    for i, pairs in zip(lost, searched(decoder, [(boxes[i].near, sites[i]) for i in lost]), strict=True):
+        box, site = boxes[i], sites[i]
+        found.surprises.append(_surprise(box, site, expected[i], [piece for piece, _ in pairs]))
+        made += [box.cut(site, piece, near) for piece, near in pairs]
+    return made
+
+
+def _other_corners(box: Box) -> list[dict[Site, float]]:
+    """A cell is a box: the opposite corner, and two mixed ones."""
+    both = (box.near, box.far)
+    return [box.far, *({site: both[(i + odd) % 2][site] for i, site in enumerate(box.near)} for odd in (0, 1))]
+
+
+def _same_at_other_corners(box: Box, corners: Sequence[Tape], answers: Sequence[Answer], found: Cells) -> None:
+    for corner, answer in zip(corners, answers, strict=True):
+        if answer != box.answer:
             found.surprises.append(
-                f"not constant on the cell at {list(near.items())}: differs at {list(corner.items())}"
+                f"not constant on the cell at {list(box.near.items())}: differs at {list(corner.items())}"
             )
             return
 
 
-Piece: TypeAlias = tuple[Q, Q, tuple[float, float], int]
-"""An interval [low, high), a float near either end of it, and what is decided there."""
-
-
-def _pieces(
-    decoder: Decoder,
-    scheme: Scheme,
-    model: ToyModel,
-    fixed: dict[Site, float],
-    decided: dict[Site, int],
-    site: Site,
-    found: Cells,
-) -> list[Piece]:
-    def decide(u: float) -> int | None:
-        return dict(decoder({**fixed, site: u})[1]).get(site)
-
-    expected = _expected(scheme, model, decided, site)
-    if expected is not None and all(decide(u) == o for _, _, ends, o in expected for u in ends):
-        return expected
-    pieces = _searched(decide)
-    found.surprises.append(
-        f"at {site} after {list(decided.items())}: expected "
-        f"{'no decision' if expected is None else [(str(low), o) for low, _, _, o in expected]}, "
-        f"found {[(str(low), o) for low, _, _, o in pieces]}"
+def _surprise(box: Box, site: Site, expected: Iterable[Piece] | None, pieces: Iterable[Piece]) -> str:
+    return (
+        f"at {site} after {list(box.decided.items())}: expected "
+        f"{'no decision' if expected is None else [(str(piece.low), piece.outcome) for piece in expected]}, "
+        f"found {[(str(piece.low), piece.outcome) for piece in pieces]}"
     )
-    return pieces
 
 
-def _expected(scheme: Scheme, model: ToyModel, decided: dict[Site, int], site: Site) -> list[Piece] | None:
+def _expected(scheme: Scheme, model: ToyModel, decided: Mapping[Site, int], site: Site) -> list[Piece] | None:
     """The pieces according to the prover's program: bounds, a float near either end, the decision."""
     try:
         run(scheme, model, _Guide(decided))
     except _Asked as asked:
         if asked.site != site:
             return None
-        pieces, low, sharp = [], ZERO, not (isinstance(scheme.verifying, Flow) and site[0] == "token")
+        pieces, low, sharp = list[Piece](), ZERO, not (isinstance(scheme.verifying, Flow) and site[0] == "token")
         for outcome, mass in asked.weights:
             high = low + mass
-            pieces.append((low, high, (_at_or_above(low, sharp), _below(high, sharp)), outcome))
+            pieces.append(Piece(low, high, (_at_or_above(low, sharp), _below(high, sharp)), outcome))
             low = high
         return pieces
     return None
@@ -169,25 +196,3 @@ def _below(bound: Q, sharp: bool) -> float:
 
 def _nearest(bound: Q) -> float:
     return int(bound.numerator) / int(bound.denominator)
-
-
-def _searched(decide: Callable[[float], int | None]) -> list[Piece]:
-    """The decoder's own pieces: probe, bisect to neighbouring floats, read each break point as a simple fraction."""
-    probes = [i / PROBES for i in range(PROBES)] + [math.nextafter(1, 0)]
-    pieces: list[Piece] = []
-    start, inside = ZERO, 0.0
-    for a, b in pairwise(probes):
-        while decide(a) != decide(b):
-            low, high = a, b
-            while (middle := (low + high) / 2) not in (low, high):
-                low, high = (middle, high) if decide(middle) == decide(a) else (low, middle)
-            simple = Fraction(high).limit_denominator(10**6)
-            cut = Q(simple.numerator, simple.denominator)
-            pieces.append((start, cut, (inside, low), _known(decide(inside))))
-            start, inside, a = cut, high, high
-    pieces.append((start, ONE, (inside, probes[-1]), _known(decide(inside))))
-    return pieces
-
-
-def _known(outcome: int | None) -> int:
-    return -1 if outcome is None else outcome

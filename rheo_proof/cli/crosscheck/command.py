@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 from rich.progress import Progress
 
 from rheo_proof.cli.crosscheck.cells import Cells, cells
-from rheo_proof.cli.crosscheck.inject import INJECTIONS, injected
-from rheo_proof.cli.crosscheck.numpy_backend import numpy_decoder
+from rheo_proof.cli.crosscheck.inject import INJECTIONS, Injections, injected
+from rheo_proof.cli.crosscheck.inject_torch import TORCH_INJECTIONS
+from rheo_proof.cli.crosscheck.numpy_backend import need_numpy, numpy_decoder
+from rheo_proof.cli.crosscheck.search import Decoder
+from rheo_proof.cli.crosscheck.torch_backend import need_torch, torch_decoder
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.families import dyadic_model
 from rheo_proof.exact.model import Prefix, ToyModel, key
@@ -23,6 +27,8 @@ from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import Parameters, plain
 
 RULES = ("rheo", "rrsw", "match", "flow")
+
+MakeDecoder: TypeAlias = Callable[[ToyModel, Parameters], Decoder]
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,13 @@ class Comparison:
     differs: tuple[Prefix, Fraction, Fraction] | None
 
 
-def compare(parameters: Parameters, model: ToyModel) -> Comparison:
-    """Run the NumPy decoder on every cell of its tape and compare its law with the class enumerator's.
+def compare(parameters: Parameters, model: ToyModel, decoder: MakeDecoder = numpy_decoder) -> Comparison:
+    """Run a decoder on every cell of its tape and compare its law with the class enumerator's.
 
     Raises `LimitReached` when there are too many cells.
     """
     scheme = plain(parameters)
-    found = cells(numpy_decoder(model, parameters), scheme, model)
+    found = cells(decoder(model, parameters), scheme, model)
     exact = dict(law_by_classes(scheme, model).strings(model.vocab))
     strings = sorted(set(exact) | set(found.law), key=lambda s: (len(s), s))
     zero = Fraction(0)
@@ -60,8 +66,20 @@ def planned(base: Parameters, heads: Sequence[int], rules: Sequence[str], proxie
     return list(dict.fromkeys(made))
 
 
+def chosen(backend: str, device: str | None) -> tuple[MakeDecoder, Injections]:
+    """The decoder of a backend, and the faults it has a place for. Raises `InputError` where it cannot run."""
+    if backend == "torch":
+        need_torch(device or "cpu")
+        return partial(torch_decoder, device=device or "cpu"), TORCH_INJECTIONS
+    if device is not None:
+        raise InputError(f"--device is for the torch decoder, not for {backend}")
+    need_numpy()
+    return numpy_decoder, INJECTIONS
+
+
 @click.command()
-@click.option("--backend", type=click.Choice(["numpy"]), default="numpy", show_default=True, help="Which decoder.")
+@click.option("--backend", type=click.Choice(["numpy", "torch"]), default="numpy", show_default=True, help="Decoder.")
+@click.option("--device", help="Where the torch decoder runs: cpu, cuda, ..  [default: cpu]")
 @click.option("--vocab", type=click.IntRange(1), default=4, show_default=True, help="Vocabulary V.")
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Layers D.")
 @click.option("--slots", type=click.IntRange(1), default=2, show_default=True, help="Slots K.")
@@ -80,6 +98,7 @@ def crosscheck(context: click.Context, /, **options: Any) -> None:
     The decoder runs once in every cell of its tape of uniforms; the volumes of the cells, added up by emitted string,
     must be the prover's law. Models have dyadic probabilities, so that the decoder sees the same numbers.
     """
+    decoder, injections = chosen(options["backend"], options["device"])
     base = Parameters(options["slots"], 0, options["depth"], options["beam"], options["nodes"])
     schemes = planned(base, options["heads"], options["verify"], options["proxy"])
     if not schemes:
@@ -91,19 +110,23 @@ def crosscheck(context: click.Context, /, **options: Any) -> None:
     done: list[Comparison] = []
     err = plain_console(stderr=True)
     with (
-        injected(options["inject"]) if options["inject"] else nullcontext(),
+        injected(options["inject"], injections) if options["inject"] else nullcontext(),
         Progress(console=err, transient=True, disable=not err.is_terminal) as progress,
     ):
         task = progress.add_task("cells", total=len(schemes) * len(models))
         for parameters, model in product(schemes, models):
-            done.append(compare(parameters, model))
+            done.append(compare(parameters, model, decoder))
             progress.advance(task)
-    for line in report(done, options["backend"], options["vocab"]):
+    for line in report(done, _name(options["backend"], options["device"]), options["vocab"]):
         plain_console().print(line)
     different = any(c.differs or c.found.surprises for c in done)
     if options["inject"] and not different:
         plain_console().print(f"NOT SHOWN: the injected fault {options['inject']} makes no difference to these laws.")
     context.exit(1 if different else 3 if options["inject"] else 0)
+
+
+def _name(backend: str, device: str | None) -> str:
+    return backend if device is None else f"{backend} ({device})"
 
 
 def report(done: Sequence[Comparison], backend: str, vocab: int) -> Iterator[Any]:

@@ -9,19 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 from rheo_proof.exact.errors import InputError
 
+Injections: TypeAlias = dict[str, dict[str, Callable[[Any], Any]]]
+"""By fault: what is replaced in the decoder, and by what."""
+
 
 @contextmanager
-def injected(fault: str) -> Iterator[None]:
-    """Put a fault of the prover's list into the NumPy decoder. Raises `InputError` for one that it has no place for."""
-    if fault not in INJECTIONS:
-        raise InputError(f"no fault {fault!r} for the NumPy decoder; known are {', '.join(INJECTIONS)}")
+def injected(fault: str, table: Injections | None = None) -> Iterator[None]:
+    """Put a fault of the prover's list into a decoder: the NumPy one, unless another's table is given.
+
+    Raises `InputError` for a fault that the decoder has no place for.
+    """
+    known = INJECTIONS if table is None else table
+    if fault not in known:
+        raise InputError(f"no fault {fault!r} for this decoder; known are {', '.join(known)}")
     with ExitStack() as stack:
-        for target, make in INJECTIONS[fault].items():
+        for target, make in known[fault].items():
             stack.enter_context(patch(target, make(resolve_name(target))))
         yield
 
@@ -273,7 +280,7 @@ def _in_token_order(ratio: bool) -> Callable[[Any], Any]:
     return make
 
 
-INJECTIONS: dict[str, dict[str, Callable[[Any], Any]]] = {
+INJECTIONS: Injections = {
     "own-probability": {"rheo_reference.slots.Expansion": _valued(_own_probability)},
     "tail-probability": {"rheo_reference.slots.Expansion": _valued(_tail_probability)},
     "low-proxy": {"rheo_reference.slots.Expansion": _valued(_low_proxy)},
@@ -302,4 +309,3 @@ INJECTIONS: dict[str, dict[str, Callable[[Any], Any]]] = {
     "flow-layers": {"rheo_reference.verify.Masses": _reordered(lambda tree, node: (int(tree.depths[node]), node))},
     "inverse-ratio": {"rheo_reference.verify.acceptance": _inverse_ratio},
 }
-"""By fault: what is replaced in the decoder, and by what."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from rheo_proof.cli.crosscheck.cells import Decisions, Decoder
+from rheo_proof.cli.crosscheck.floats import options, row
+from rheo_proof.cli.crosscheck.search import Answer, Decoder, Tape
 from rheo_proof.exact.chance import Site
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law
@@ -13,44 +14,36 @@ from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.schemes.scheme import Parameters
 
 
-def numpy_decoder(model: ToyModel, parameters: Parameters) -> Decoder:
-    """`decode_step` on a toy model. Raises `InputError` where NumPy or the decoder is not installed."""
+def need_numpy() -> None:
+    """Raise `InputError` where NumPy or the decoder is not installed."""
     try:
-        import numpy as np
-        from rheo_reference import Config, Tape, decode_step
+        import rheo_reference  # noqa: F401
     except ImportError as error:
         raise InputError(f"the NumPy decoder needs {error.name}; pip install 'rheo-proof[reference]'") from None
 
-    beam = parameters.slots if parameters.beam is None else parameters.beam
-    config = Config(
-        slots=parameters.slots,
-        head=parameters.head,
-        depth=parameters.depth,
-        beam=beam,
-        nodes=parameters.nodes,
-        sparse=parameters.sparse,
-        proxy=parameters.proxy,
-        proxy_scale=_double(parameters.proxy_scale),
-        fill_scale=_double(parameters.fill_scale),
-        verify=parameters.verify,
-        target=None,
-        draft=None,
-    )
+
+def numpy_decoder(model: ToyModel, parameters: Parameters) -> Decoder:
+    """`decode_step` on a toy model, one tape after the other. Raises `InputError` where NumPy is not installed."""
+    need_numpy()
+    import numpy as np
+    import rheo_reference as rheo
+
+    config = rheo.Config(**options(parameters), target=None, draft=None)
     rows: dict[Law, list[float]] = {}
 
     def answer(laws: Callable[[Prefix], Law]) -> Callable[[Sequence[Prefix]], Any]:
         def rows_of(prefixes: Sequence[Prefix]) -> Any:
             for law in map(laws, prefixes):
                 if law not in rows:
-                    rows[law] = [_double(mass) for mass in law]
+                    rows[law] = row(law)
             return np.array([rows[laws(u)] for u in prefixes])
 
         return rows_of
 
     target, draft = answer(model.target), answer(model.draft)
 
-    def step(uniforms: Mapping[Site, float]) -> tuple[Prefix, Decisions]:
-        draft_u = np.zeros((config.depth, beam))
+    def step(uniforms: Tape) -> Answer:
+        draft_u = np.zeros((config.depth, config.width))
         coin_u = np.zeros((config.depth, 2))
         token_u = np.zeros(config.depth + 1)
         for (kind, level, i), u in uniforms.items():
@@ -58,18 +51,13 @@ def numpy_decoder(model: ToyModel, parameters: Parameters) -> Decoder:
                 token_u[level] = u
             else:
                 (draft_u if kind == "draft" else coin_u)[level, i] = u
-        done = decode_step(target, draft, (), config, Tape(draft_u, coin_u, token_u))
+        done = rheo.decode_step(target, draft, (), config, rheo.Tape(draft_u, coin_u, token_u))
         return done.tokens, decisions(done)
 
-    return step
+    return lambda tapes: [step(uniforms) for uniforms in tapes]
 
 
-def _double(value: Any) -> float:
-    """The nearest double of a rational."""
-    return int(value.numerator) / int(value.denominator)
-
-
-def decisions(step: Any) -> Decisions:
+def decisions(step: Any) -> list[tuple[Site, int]]:
     """What was decided with each uniform, read off the step: which token, which head (or none), true or false."""
     made: list[tuple[Site, int]] = []
     drawn = iter(step.drawn)
