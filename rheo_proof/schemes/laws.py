@@ -14,8 +14,7 @@ from rheo_proof.exact.number import ONE
 from rheo_proof.exact.program import Emission
 from rheo_proof.exact.replay import replay
 from rheo_proof.exact.step import Lump, StepLaw
-from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
-from rheo_proof.schemes.scheme import Scheme
+from rheo_proof.schemes.scheme import Drafting, Scheme
 from rheo_proof.schemes.tree import Tree
 from rheo_proof.schemes.verifying.walk import Verifying
 
@@ -41,7 +40,7 @@ class DraftClasses:
         return sum(weight.assignments for known in self.classes.values() for weight in known.values())
 
 
-def draft_classes(drafting: RheoDrafting, model: ToyModel, limits: Limits | None = None) -> DraftClasses:
+def draft_classes(drafting: Drafting, model: ToyModel, limits: Limits | None = None) -> DraftClasses:
     """Enumerate the equivalence classes of draft trees."""
     _fits(drafting, model)
     start: Classes = {drafting.start(): {(): Weight(ONE, 1)}}
@@ -102,6 +101,6 @@ def law_by_replay(scheme: Scheme, model: ToyModel) -> StepLaw:
     return StepLaw.of_strings(replay(lambda chance: run(scheme, model, chance)))
 
 
-def _fits(drafting: RheoDrafting, model: ToyModel) -> None:
+def _fits(drafting: Drafting, model: ToyModel) -> None:
     if drafting.depth > model.depth:
         raise InputError(f"{model.name}: depth {model.depth} is less than the scheme's depth {drafting.depth}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
+from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.errors import InputError
+from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import ONE, Q
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
 from rheo_proof.schemes.verifying.bottom_up import BottomUp
@@ -26,11 +28,25 @@ RULES: dict[str, Callable[[], Verifying]] = {
 """Verification rules by the name that `--verify` takes."""
 
 
+class Drafting(Protocol):
+    """A drafting method: a program that ends in a tree of at most `depth` layers."""
+
+    @property
+    def depth(self) -> int:
+        """The number of layers; a model needs draft laws for all shorter prefixes."""
+
+    def start(self) -> Any:
+        """The state before the first draw."""
+
+    def step(self, model: ToyModel, state: Any, chance: Chance) -> Any:
+        """The next state, or the tree."""
+
+
 @dataclass(frozen=True)
 class Scheme:
     """How one decoding step works: `drafting` makes the tree, `verifying` makes a string of it."""
 
-    drafting: RheoDrafting
+    drafting: Drafting
     verifying: Verifying
 
 
