@@ -43,7 +43,9 @@ class Masses:
         self._add_up()
 
     def _at(self, p: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
-        return p.flatten(1).gather(1, (rows * p.shape[-1] + tokens).flatten(1)).view_as(tokens).to(self.dtype)
+        """p of some tokens of some rows; 0 in rows that are no law, which may be NaN."""
+        picked = p.flatten(1).gather(1, (rows * p.shape[-1] + tokens).flatten(1)).view_as(tokens)
+        return picked.to(self.dtype).nan_to_num(0.0)
 
     def _insert_all(self) -> None:
         trees = self.trees
@@ -123,7 +125,7 @@ class Masses:
         t = torch.where(tail.there[:, None], tail.q / tail.z[:, None], 0.0)
         after = w * p
         left = (after.gather(1, tail.tokens) - t).clamp(min=0.0)
-        after = put(after, tail.tokens, left, tail.q > 0) * f
+        after = after.scatter_reduce_(1, tail.tokens, left, "amin") * f
         weights = torch.where(revealed, after, c * p)
         kept = children > 0
         weights = put(weights, slot_tokens, self.full.gather(1, children), kept)

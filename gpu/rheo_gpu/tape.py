@@ -18,6 +18,9 @@ from torch import Tensor
 
 from .config import Config
 
+BLOCK = 128
+"""Weights that are looked at together where one index of many is drawn."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tape:
@@ -46,16 +49,17 @@ class Tape:
 
     def fits(self, config: Config) -> None:
         """Raise `ValueError` unless every uniform that a step may ask for is there. Looks at shapes only."""
-        batch, depth, beam = self.draft_u.shape
+        shapes = [tuple(part.shape) for part in (self.draft_u, self.coin_u, self.token_u)]
+        batch, depth, beam = shapes[0] if len(shapes[0]) == 3 else (0, 0, 0)
+        if shapes != [(batch, depth, beam), (batch, depth, 2), (batch, depth + 1)]:
+            raise ValueError(
+                f"a tape of shapes {shapes[0]}, {shapes[1]} and {shapes[2]}, expected (R, D, B), (R, D, 2) and "
+                "(R, D + 1)"
+            )
         if depth < config.depth or beam < config.width:
             raise ValueError(
                 f"a tape for depth {depth} and beam {beam}, but the step has depth {config.depth} and beam "
                 f"{config.width}"
-            )
-        if self.coin_u.shape != (batch, depth, 2) or self.token_u.shape != (batch, depth + 1):
-            raise ValueError(
-                f"a tape of shapes {tuple(self.draft_u.shape)}, {tuple(self.coin_u.shape)} and "
-                f"{tuple(self.token_u.shape)}, expected (R, D, B), (R, D, 2) and (R, D + 1)"
             )
 
 
@@ -64,12 +68,31 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
 
     An index of weight 0 is never drawn, even where a parallel sum has rounded its cumulative weight up. Should rounding
     leave u at the total, it is the last index of positive weight. Where all weights are 0 the answer means nothing.
+
+    A long row is searched block by block, and entry by entry in one block alone. Which blocks have weight is asked of
+    the weights, by a sum of each, so that the block which is found has an index to draw.
     """
-    cdf = weights.cumsum(-1)
-    positive = weights > 0
-    reached = (cdf > u.unsqueeze(-1) * cdf[..., -1:]) & positive
-    last = weights.shape[-1] - 1 - first(positive.flip(-1))
-    return torch.where(reached.any(-1), first(reached), last)
+    cdf, size = weights.cumsum(-1), weights.shape[-1]
+    bar = u.unsqueeze(-1) * cdf[..., -1:]
+    if size <= 4 * BLOCK:
+        return _pick(cdf > bar, weights > 0)
+    whole = size - size % BLOCK
+    mass = weights[..., :whole].view(*weights.shape[:-1], whole // BLOCK, BLOCK).sum(-1)
+    ends = cdf[..., BLOCK - 1 :: BLOCK]
+    if whole < size:
+        mass = torch.cat([mass, weights[..., whole:].sum(-1, keepdim=True)], -1)
+        ends = torch.cat([ends, cdf[..., -1:]], -1)
+    block = _pick(ends > bar, mass > 0).unsqueeze(-1)
+    index = (block * BLOCK + torch.arange(BLOCK, device=weights.device)).clamp(max=size - 1)
+    place = _pick(cdf.gather(-1, index) > bar, weights.gather(-1, index) > 0)
+    return index.gather(-1, place.unsqueeze(-1))[..., 0]
+
+
+def _pick(reached: Tensor, positive: Tensor) -> Tensor:
+    """The first index that is reached and positive, else the last positive one; masks [.., n] -> [..]."""
+    size = positive.shape[-1]
+    place = torch.arange(1, size + 1, device=positive.device)
+    return (torch.where(reached, 2 * size + 1 - place, place) * positive).argmax(-1)
 
 
 def first(mask: Tensor) -> Tensor:

@@ -52,7 +52,8 @@ class Trees:
     kept node in a slot of an expanded node, 0 where there is none. slot_tokens [R, E, K]: the token of a slot, kept or
     not. owner [R, E]: the kept node that was expanded, -1 if it was pruned. tail: the laws of the sampled slots.
     draft_used [R, D, B]: the uniforms that were read. broken [R]: the draft model answered with a row that is no law;
-    nothing was drafted below it. widths: how many of the E nodes are in each layer.
+    nothing was drafted below it. widths: how many of the E nodes are in each layer. head: m. vocab: how many tokens the
+    draft model has.
     """
 
     tokens: Tensor
@@ -70,6 +71,8 @@ class Trees:
     draft_used: Tensor
     broken: Tensor
     widths: tuple[int, ...]
+    head: int
+    vocab: int
 
     @property
     def there(self) -> Tensor:
@@ -118,10 +121,12 @@ def draft_trees(
     """Draft and prune a tree for each request. `budgets` [R] keep fewer nodes than N; 0 leaves the root alone.
 
     The model is called once for each of the D layers. Raises `ValueError` for a tape that is too small and for an
-    answer of the wrong shape.
+    answer or budgets of the wrong shape.
     """
     tape.fits(config)
     u, created = tape.draft_u, 1
+    if budgets is not None and budgets.shape != u.shape[:1]:
+        raise ValueError(f"budgets of shape {tuple(budgets.shape)}, expected one number for each of {len(u)} requests")
     made: list[Drafted] = []
     root = torch.full((len(u), 1), -1, dtype=torch.int64, device=u.device)
     layer = Layer(0, root, root[..., None][..., :0], root, root < 0)
@@ -135,7 +140,7 @@ def draft_trees(
             layer, value, best = _beam(layer, made[-1], config.widths[depth + 1])
             nodes = best + created
             created += width * config.slots
-    return _pruned(config, made, u, budgets)
+    return _pruned(config, made, u, budgets, logits.shape[-1])
 
 
 def _expanded(
@@ -152,7 +157,7 @@ def _expanded(
         Tail(tail.tokens, tail.q, tail.z, tail.x, tail.there & layer.there),
         torch.where(there, value[..., None] * slots.factors, -1.0).flatten(1),
         torch.cat([path, slots.tokens[..., None]], -1).flatten(1, 2),
-        ((q[..., 0] <= 0) & layer.there).any(1),
+        (~(q[..., 0] > 0) & layer.there).any(1),
     )
 
 
@@ -165,7 +170,7 @@ def _beam(above: Layer, made: Drafted, width: int) -> tuple[Layer, Tensor, Tenso
     return Layer(above.layer + 1, paths[..., -1], paths, parents, value >= 0), value, best
 
 
-def _pruned(config: Config, made: list[Drafted], u: Tensor, budgets: Tensor | None) -> Trees:
+def _pruned(config: Config, made: list[Drafted], u: Tensor, budgets: Tensor | None, vocab: int) -> Trees:
     """Keep the best of all candidates. Candidate c is drafted node c + 1."""
     batch, device = len(u), u.device
     values, parents, expanded = (_joined([getattr(d, name) for d in made]) for name in ("values", "parents", "nodes"))
@@ -200,13 +205,15 @@ def _pruned(config: Config, made: list[Drafted], u: Tensor, budgets: Tensor | No
         values=torch.cat([torch.ones_like(value[:, :1]), torch.where(kept, value, 0.0)], 1),
         paths=path,
         expansion=at_kept(number[:, 1:], 0),
-        children=rank[:, 1:].reshape(batch, -1, config.slots),
+        children=rank[:, 1:].reshape(batch, expanded.shape[1], config.slots),
         slot_tokens=slot_tokens,
         owner=torch.where((owner > 0) | (expanded == 0), owner, -1),
         tail=Tail(*(_joined([getattr(d.tail, name) for d in made]) for name in ("tokens", "q", "z", "x", "there"))),
         draft_used=torch.stack([pad(d.tail.there, (0, u.shape[2] - d.tail.there.shape[1])) for d in made], 1),
         broken=torch.stack([d.broken for d in made]).any(0),
         widths=config.widths,
+        head=config.head,
+        vocab=vocab,
     )
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from .config import Config, Processing
 from .flow import Masses
-from .laws import process
+from .laws import read
 from .slots import Tail
 from .tape import Tape, inverse_cdf, put
 from .tree import Trees
@@ -76,29 +76,35 @@ Rule = Callable[[Visit], Outcome]
 
 
 def verify(trees: Trees, logits: Tensor, config: Config, tape: Tape, how: Processing | None) -> Verified:
-    """Walk down each tree. `logits` [R, 1 + N, V] are the target's rows at all nodes, laws where `how` is None."""
+    """Walk down each tree. `logits` [R, 1 + N, V] are the target's rows at all nodes, laws where `how` is None.
+
+    Raises `ValueError` for rows, a tape or sizes that do not fit the trees, and for a target with fewer tokens than the
+    draft model: whether one of those is proposed could not be known without waiting for the device.
+    """
     batch, size = trees.tokens.shape
     if logits.dim() != 3 or logits.shape[:2] != trees.tokens.shape:
         raise ValueError(f"target rows of shape {tuple(logits.shape)}, expected ({batch}, {size}, V)")
+    _fits(trees, logits.shape[-1], config, tape)
     each = torch.arange(batch, device=logits.device)
     nodes, live = torch.zeros_like(each), torch.ones_like(each, dtype=torch.bool)
     last, broken = torch.full_like(each, -1), torch.zeros_like(live)
     tokens, keep, coin_used, token_used = [], [nodes], [], []
     if config.verify == "flow":
-        laws = process(logits, how)
-        rule = flow(Masses(trees, laws))
+        all_laws = read(logits, how)
+        rule = flow(Masses(trees, all_laws[0]))
     else:
-        laws, rule = None, RULES[config.verify](config)
+        all_laws, rule = None, RULES[config.verify](config)
     for level in range(config.depth + 1):
-        row = laws[each, nodes] if laws is not None else process(logits[each, nodes], how)
-        p = row.to(tape.token_u.dtype)
-        sound = p.amax(-1) > 0
+        if all_laws is None:
+            row, sound = read(_row(logits, each, nodes), how)
+        else:
+            row, sound = (_row(rows, each, nodes) for rows in all_laws)
+        p, sound = row.to(tape.token_u.dtype), sound[:, 0]
         broken = broken | (live & ~sound)
         live = live & sound
         visit = _visit(trees, config, nodes, p, tape, level)
         outcome = rule(visit)
-        hit = (visit.children > 0) & (visit.slot_tokens == outcome.tokens[:, None])
-        child = (visit.children * hit).amax(-1)
+        child = reached(visit, outcome)
         moved = live & (child > 0)
         tokens.append(torch.where(live, outcome.tokens, -1))
         last = torch.where(live & ~moved, outcome.tokens, last)
@@ -122,6 +128,24 @@ def verify(trees: Trees, logits: Tensor, config: Config, tape: Tape, how: Proces
     )
 
 
+def _fits(trees: Trees, vocab: int, config: Config, tape: Tape) -> None:
+    tape.fits(config)
+    if len(tape.token_u) != len(trees.tokens):
+        raise ValueError(f"a tape for {len(tape.token_u)} requests, expected one for {len(trees.tokens)}")
+    drafted = (trees.children.shape[-1], trees.head, trees.widths)
+    if drafted != (config.slots, config.head, config.widths):
+        raise ValueError("the trees were drafted with other sizes (slots, head, depth or beam)")
+    if vocab < trees.vocab:
+        raise ValueError(f"the draft model has {trees.vocab} tokens, but the target model has {vocab}")
+
+
+def _row(rows: Tensor, each: Tensor, nodes: Tensor) -> Tensor:
+    """rows[each, nodes], which is the slower way to copy them."""
+    if not rows.is_contiguous():
+        return rows[each, nodes]
+    return rows.flatten(0, 1).index_select(0, each * rows.shape[1] + nodes)
+
+
 def _visit(trees: Trees, config: Config, nodes: Tensor, p: Tensor, tape: Tape, level: int) -> Visit:
     number = trees.expansion.gather(1, nodes[:, None])
     inner = number[:, 0] >= 0
@@ -139,6 +163,12 @@ def _visit(trees: Trees, config: Config, nodes: Tensor, p: Tensor, tape: Tape, l
         trees.tail.at(number[:, 0].clamp(min=0)),
         sampled,
     )
+
+
+def reached(at: Visit, outcome: Outcome) -> Tensor:
+    """The kept children [R] that hold the tokens that came out, 0 where none does."""
+    hit = (at.children > 0) & (at.slot_tokens == outcome.tokens[:, None])
+    return (at.children * hit).amax(-1)
 
 
 def rheo(config: Config) -> Rule:
@@ -226,9 +256,10 @@ def residual(at: Visit, r: Tensor, mass: Tensor) -> Tensor:
     a draw from r is a token that r allows; an empty residual would give an arbitrary one.
     """
     z = torch.where(at.sampled, at.tail.z, 1.0)
-    weights = z[:, None] * r
+    weights, tokens = z[:, None] * r, at.tail.tokens
     taken_off = torch.where(at.sampled, mass, 0.0)[:, None] * at.tail.q
-    there = at.tail.q > 0
-    left = (weights.gather(1, at.tail.tokens) - taken_off).clamp(min=0.0)
-    weights = put(weights, at.tail.tokens, left, there)
-    return torch.where((weights > 0).any(1, keepdim=True), weights, r)
+    left = (weights.gather(1, tokens) - taken_off).clamp(min=0.0)
+    weights.scatter_reduce_(1, tokens, left, "amin")
+    # Empty weights are those of an r that has all its mass in the tail, so what is written back is all of r.
+    empty = weights.amax(1, keepdim=True) <= 0
+    return weights.scatter_reduce_(1, tokens, torch.where(empty, r.gather(1, tokens), 0.0), "amax")
