@@ -1,4 +1,4 @@
-.PHONY: check test docs bench
+.PHONY: check test law gpu docs bench
 
 # Needs the environment of CONTRIBUTING.md, activated.
 
@@ -11,8 +11,16 @@ check:
 test:
 	pytest
 
+law:
+	pytest tests/tape tests/law tests/power
+
+gpu:
+	python benchmarks/gpu_check.py
+
 docs:
 	NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 
 bench:
 	python benchmarks/enumerator.py
+	python benchmarks/reference.py
+	python benchmarks/torch_decoder.py
