@@ -37,6 +37,11 @@ class Waiting(NamedTuple):
     prefix: Prefix
     places: tuple[Path, ...]
 
+    @property
+    def copies(self) -> int:
+        """How often its token was listed among its siblings: 1 at the root."""
+        return len({place[-1:] for place in self.places})
+
 
 class Growth(NamedTuple):
     """Nodes so far in the order of their creation, those to be expanded, and how many were."""
@@ -64,6 +69,10 @@ class Growing(ABC):
     def children(self, model: ToyModel, prefix: Prefix, place: Path, draw: Draw) -> Sequence[Child]:
         """The children of the node at a prefix, whose place in the tree is the slot taken at each level."""
 
+    def grow(self, model: ToyModel, node: Waiting, draw: Draw) -> Sequence[Child]:
+        """The children of a node; a method that counts the copies of a repeated token overrides this one."""
+        return self.children(model, node.prefix, node.places[0], draw)
+
     def start(self) -> Growth:
         """The root, to be expanded."""
         return Growth((), (Waiting((), ((),)),), 0)
@@ -71,7 +80,8 @@ class Growing(ABC):
     def step(self, model: ToyModel, state: object, chance: Chance) -> Growth | Tree:
         """Expand one node."""
         assert isinstance(state, Growth)
-        (prefix, places), waiting = state.waiting[0], list(state.waiting[1:])
+        node, waiting = state.waiting[0], list(state.waiting[1:])
+        prefix, places = node
         drawn = 0
 
         def draw(law: Law) -> int:
@@ -79,7 +89,7 @@ class Growing(ABC):
             drawn += 1
             return chance.draw(law, ("draft", state.expanded, drawn - 1))
 
-        made = self.children(model, prefix, places[0], draw)
+        made = self.grow(model, node, draw)
         nodes = [
             Node((*place, slot), child.token, child.kind, child.law)
             for place in places
