@@ -18,7 +18,7 @@ from __future__ import annotations
 from math import inf, log
 from typing import Any
 
-from rheo_proof.exact.errors import InputError
+from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.stats.cells import Counts, LawLike, read_counts, read_law
 from rheo_proof.stats.check import Check
 from rheo_proof.stats.eprocess import EProcess
@@ -119,7 +119,12 @@ def _sequential(sampler: Sampler, check: Check, plan: Plan) -> Verdict:
         log_p = min(log_p, result.log_p)
         method += f" and at the cap {result.name}"
     # Either part rejects at alpha/2: twice the smaller p-value is a p-value.
-    return check.verdict(method, process.total, plan.cap, min(0.0, log(2) + log_p), looks)
+    verdict = check.verdict(method, process.total, plan.cap, min(0.0, log(2) + log_p), looks)
+    if process.draws != plan.cap:
+        raise SoundnessError(
+            f"{check.name}: passed after {process.draws:,} of {plan.cap:,} draws, without proved power"
+        )
+    return verdict
 
 
 def _two_stage(sampler: Sampler, check: Check, plan: Plan) -> Verdict:
@@ -129,9 +134,9 @@ def _two_stage(sampler: Sampler, check: Check, plan: Plan) -> Verdict:
     result = _test(first, check, plan, one.test)
     if first.impossible or not result.rejects(plan.first):
         log_p = -inf if first.impossible else 0.0
-        return check.verdict(f"two-stage check, stage 1, {result.name}", first, one.draws, log_p)
+        return check.verdict(f"two-stage check, stage 1, {result.name}", first, one.draws, log_p, stages=2)
     second = check.drawn(sampler, two.draws, 1)
     result = _test(second, check, plan, two.test)
     # p = alpha_1 p_2 where stage 1 rejects and 1 elsewhere is a p-value: P(p <= t) <= alpha_1 (t / alpha_1).
     log_p = min(0.0, log(plan.first) + result.log_p)
-    return check.verdict(f"two-stage check, stage 2, {result.name}", second, two.draws, log_p)
+    return check.verdict(f"two-stage check, stage 2, {result.name}", second, two.draws, log_p, stages=2)

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import lcm, log
+from numbers import Number
 from operator import index
 from typing import Any, TypeAlias
 
@@ -23,6 +24,12 @@ from rheo_proof.exact.number import ZERO, Q, rational
 Floats: TypeAlias = npt.NDArray[np.float64]
 LEAST = 1e-300
 """No error rate or distance may be smaller."""
+LONGEST = 100
+"""No error rate or distance may be written with more characters."""
+TINY = 1e-290
+"""Probabilities below this enter as logarithms: as floats they have few digits, or are 0."""
+MOST_DRAWS = 10**100
+"""No more draws are counted; statistics of more might not be floats any more."""
 
 LawLike: TypeAlias = "Target | Mapping[Any, Any] | Sequence[Any]"
 """What functions accept as a law: cell -> rational, or a sequence of rationals whose cells are 0, 1, 2, ..."""
@@ -53,6 +60,21 @@ class Target:
         return np.array([weight / self.whole for weight in self.weights])
 
     @cached_property
+    def log_p(self) -> Floats:
+        """The natural logarithms of the probabilities, shape (k,): finite also for a probability too small for a float.
+
+        Relative error below 2**-50, plus 2**-53 for a probability near 1.
+        """
+        pairs = zip(self.weights, self.p, strict=True)
+        return np.array([log(p) if p >= TINY else _log_ratio(weight, self.whole) for weight, p in pairs])
+
+    @cached_property
+    def ambiguous(self) -> bool:
+        """Whether a position can be mistaken for the name of another cell: cells are numbers, but not 0, 1, 2, ..."""
+        numbers = any(isinstance(cell, Number) for cell in self.all_cells)
+        return numbers and self.all_cells != tuple(range(len(self.all_cells)))
+
+    @cached_property
     def index(self) -> dict[Hashable, int]:
         """The position of each possible cell."""
         return {cell: i for i, cell in enumerate(self.cells)}
@@ -61,6 +83,35 @@ class Target:
         """The exact probability of any cell, listed or not."""
         i = self.index.get(cell)
         return ZERO if i is None else Q(self.weights[i], self.whole)
+
+
+def _log_ratio(weight: int, whole: int) -> float:
+    """ln(weight / whole), scaled by a power of 2 so that nothing overflows or underflows."""
+    shift = whole.bit_length() - weight.bit_length()
+    return log((weight << shift) / whole) - shift * log(2)
+
+
+def cell_name(cell: Any, where: str) -> Any:
+    """A cell as it is compared with others: NumPy scalars, also inside tuples and frozensets, become Python's own.
+
+    Raises `InputError` for arrays and tensors, which are compared by identity, and for NaN, which equals nothing.
+
+    >>> cell_name((np.int64(3), "a"), "cell")
+    (3, 'a')
+    """
+    if isinstance(cell, tuple | frozenset):
+        parts = [cell_name(part, where) for part in cell]
+        changed = any(new is not old for new, old in zip(parts, cell, strict=True))
+        return (tuple(parts) if isinstance(cell, tuple) else frozenset(parts)) if changed else cell
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    if hasattr(plain, "__array__") or hasattr(plain, "item"):
+        kind = f"{type(cell).__module__}.{type(cell).__name__}"
+        raise InputError(
+            f"{where}: a cell is or contains {cell!r}, a {kind}; use plain numbers or strings, as .tolist()"
+        )
+    if isinstance(plain, float) and plain != plain:
+        raise InputError(f"{where}: a cell is or contains nan, which equals nothing")
+    return plain
 
 
 def read_law(law: LawLike, where: str = "law") -> Target:
@@ -75,7 +126,8 @@ def read_law(law: LawLike, where: str = "law") -> Target:
     if isinstance(law, Target):
         return law
     if isinstance(law, Mapping):
-        entries = {cell: rational(value, f"{where}, cell {cell!r}") for cell, value in law.items()}
+        named = ((cell_name(cell, where), value) for cell, value in law.items())
+        entries = {cell: rational(value, f"{where}, cell {cell!r}") for cell, value in named}
     elif isinstance(law, str) or not hasattr(law, "__iter__"):
         raise InputError(f"{where}: {law!r} is neither a mapping cell -> rational nor a list of rationals")
     else:
@@ -126,7 +178,8 @@ def read_counts(counts: Any, target: Target, where: str = "counts") -> Counts:
     """Read counts: a mapping cell -> count, where a missing cell has 0, or integers in the order of the law's cells.
 
     A cell that the law does not list has probability 0; its draws are kept. Raises `InputError` for a wrong shape, no
-    draws, negative entries, and anything that is not an integer: floats and NaN too.
+    draws, negative entries, and anything that is not an integer: floats and NaN too; and for an array where the law's
+    cells are numbers in another order than 0, 1, 2, ..., because its entries could be those of the numbers.
 
     >>> read_counts({"a": 3, "c": 1}, read_law({"a": "1/2", "b": "1/2"}))
     Counts(c=(3, 0), outside=(('c', 1),))
@@ -134,20 +187,35 @@ def read_counts(counts: Any, target: Target, where: str = "counts") -> Counts:
     if isinstance(counts, Counts):
         return counts
     if isinstance(counts, Mapping):
-        found = {cell: _count(value, f"{where}, cell {cell!r}") for cell, value in counts.items()}
+        named = ((cell_name(cell, where), value) for cell, value in counts.items())
+        found = {cell: _count(value, f"{where}, cell {cell!r}") for cell, value in named}
     else:
         if isinstance(counts, str) or not hasattr(counts, "__len__"):
             raise InputError(f"{where}: {counts!r} is neither a mapping cell -> count nor an array of counts")
-        shape = np.shape(counts)
+        shape = _shape(counts, where)
         if shape != (len(target.all_cells),):
             raise InputError(f"{where}: shape {shape}, expected ({len(target.all_cells)},), one for each cell")
+        if target.ambiguous:
+            raise InputError(f"{where}: {AMBIGUOUS}; give a mapping cell -> count")
         values = [_count(value, f"{where}, entry {i}") for i, value in enumerate(counts)]
         found = dict(zip(target.all_cells, values, strict=True))
     outside = tuple((cell, count) for cell, count in found.items() if cell not in target.index and count)
     read = Counts(tuple(found.get(cell, 0) for cell in target.cells), outside)
     if not read.n:
         raise InputError(f"{where}: no draws at all")
+    if read.n > MOST_DRAWS:
+        raise InputError(f"{where}: more than {float(MOST_DRAWS):g} draws")
     return read
+
+
+AMBIGUOUS = "the law's cells are numbers, but not 0, 1, 2, ... in this order, so an array can be read in two ways"
+
+
+def _shape(counts: Any, where: str) -> tuple[int, ...]:
+    try:
+        return np.shape(counts)
+    except ValueError:
+        raise InputError(f"{where}: rows of different lengths; expected one integer for each cell") from None
 
 
 def _count(value: Any, where: str) -> int:
@@ -165,14 +233,16 @@ def _count(value: Any, where: str) -> int:
 def level(value: Any, where: str) -> float:
     """Read an error rate or a distance: a number, or a decimal or fraction as a string, from `LEAST` to 1.
 
-    The float nearest to it is returned; the planner's margin is far larger than that rounding. Raises `InputError`,
-    for NaN too.
+    The float nearest to it is returned; the planner's margin is far larger than that rounding. A decimal is never a
+    `Fraction`, because 1e-999999999 would have a billion digits. Raises `InputError`, for NaN too.
 
     >>> level("1/4", "eps")
     0.25
     """
+    if isinstance(value, str) and len(value) > LONGEST:
+        raise InputError(f"{where}: {len(value)} characters long; expected at most {LONGEST}")
     try:
-        read = float(Fraction(value)) if isinstance(value, str) else float(value)
+        read = float(Fraction(value) if isinstance(value, str) and "/" in value else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         raise InputError(f"{where}: {value!r} is not a number") from None
     if not LEAST <= read < 1.0:

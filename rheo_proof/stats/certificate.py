@@ -21,7 +21,7 @@ from typing import Any
 
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.number import ZERO, rational, to_fraction
-from rheo_proof.stats.cells import LawLike, level, read_law
+from rheo_proof.stats.cells import TINY, LawLike, level, read_law
 from rheo_proof.stats.goodness import SLACK, spread
 from rheo_proof.stats.plan import ALPHA, BETA, MARGIN, ROUNDING, g_reach, tv_reach
 
@@ -148,4 +148,4 @@ class _Bound:
 
 
 def _zero_draws(z: float, beta: float) -> float:
-    return inf if z <= 0 else 1 if z >= 1 else ceil(log(beta) / log1p(-z) * (1 + MARGIN))
+    return inf if z < TINY else 1 if z >= 1 else ceil(log(beta) / log1p(-z) * (1 + MARGIN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rheo_proof.exact.errors import InputError
 from rheo_proof.stats.cells import Counts, Target
 from rheo_proof.stats.ledger import current, test_name
 from rheo_proof.stats.sampling import Sampler, Stream, batch_sizes, draw
@@ -15,12 +16,13 @@ from rheo_proof.stats.verdict import Verdict
 class Check:
     """`number`: how many assertions of this name came before; `levels`: what is promised, in words.
 
+    `test`: the id of the test that runs, None outside pytest; it is the name of an assertion without one of its own.
     `seeded`: the sampler takes a seed in place of a generator.
     """
 
     name: str
     number: int
-    pytest: bool
+    test: str | None
     target: Target
     alpha: float
     levels: str
@@ -28,10 +30,12 @@ class Check:
 
     @classmethod
     def begin(cls, name: str | None, target: Target, alpha: float, levels: str, seeded: bool) -> Check:
-        """Settle the name: the one given, or the id of the test that runs."""
+        """Settle the name: the one given, a string, or else the id of the test that runs. Raises `InputError`."""
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"name: {name!r} is not a string")
         running = test_name()
         settled = name or running or "unnamed"
-        return cls(settled, current().occurrence(settled), settled == running, target, alpha, levels, seeded)
+        return cls(settled, current().occurrence(settled), running, target, alpha, levels, seeded)
 
     def spend(self) -> None:
         """Take alpha from the budget of the run."""
@@ -48,7 +52,9 @@ class Check:
         batches = [draw(sampler, source.next(), size, self.target) for size in sizes]
         return sum(batches[1:], batches[0])
 
-    def verdict(self, method: str, counts: Counts, planned: int, log_p: float, looks: int = 1) -> Verdict:
+    def verdict(
+        self, method: str, counts: Counts, planned: int, log_p: float, looks: int = 1, stages: int = 1
+    ) -> Verdict:
         """The verdict. Raises `LawMismatch` if the check failed."""
         return Verdict(
             self.name,
@@ -61,5 +67,6 @@ class Check:
             self.alpha,
             looks,
             root_seed(),
-            self.pytest,
+            self.test,
+            stages,
         ).enforce()

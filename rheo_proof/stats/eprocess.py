@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.stats.cells import Counts, LawLike, read_counts, read_law
+from rheo_proof.stats.cells import TINY, Counts, LawLike, read_counts, read_law
 
 GRID = (1.0, 1e1, 1e2, 1e3, 1e4)
 """Prior weights w, in units of k - 1."""
@@ -44,6 +44,9 @@ class EProcess:
         if not grid or not all(isfinite(w) and w > 0 for w in grid):
             raise InputError(f"weights: {weights!r} are not positive numbers")
         self.prior = np.multiply.outer(np.array(grid), self.target.p)
+        # Gamma(a) = Gamma(1 + a) / a, and Gamma(1 + a) is 1 to all digits for a tiny a, which may be 0 as a float.
+        logs = np.add.outer(np.log(grid), self.target.log_p)
+        self.log_gamma = np.where(self.prior < TINY, -logs, gammaln(np.maximum(self.prior, TINY)))
         self.total = Counts((0,) * self.target.size)
         self.log_e = 0.0
         self.log_max = 0.0
@@ -75,15 +78,18 @@ class EProcess:
         return self
 
     def _log_e(self) -> float:
-        c = np.array(self.total.c, dtype=np.float64)
+        """Cells without draws have a factor of exactly 1 and are left out."""
+        every = np.array(self.total.c, dtype=np.float64)
+        seen = every > 0
+        a, c = self.prior[:, seen], every[seen]
         a0 = self.prior.sum(axis=1, keepdims=True)
         terms = np.concatenate(
             [
                 gammaln(a0),
                 -gammaln(a0 + c.sum()),
-                gammaln(self.prior + c),
-                -gammaln(self.prior),
-                np.broadcast_to(-c * np.log(self.target.p), self.prior.shape),
+                gammaln(a + c),
+                -self.log_gamma[:, seen],
+                np.broadcast_to(-c * self.target.log_p[seen], a.shape),
             ],
             axis=1,
         )

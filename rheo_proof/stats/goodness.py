@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import chdtrc, xlog1py
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.stats.cells import Counts, LawLike, Target, read_counts, read_law
+from rheo_proof.stats.cells import TINY, Counts, LawLike, Target, read_counts, read_law
 
 SLACK = 2.0**-40
 """Relative error allowed for in every float that a verdict rests on; double precision has 2**-53 for one operation."""
@@ -64,7 +64,9 @@ def spread(target: Target) -> float:
     >>> round(spread(read_law(["1/2", "1/2"])), 9)
     1.0
     """
-    return fsum(np.sqrt(target.p * _rest(target))) * (1 + SLACK)
+    if target.size == 1:
+        return 0.0
+    return fsum(np.sqrt(np.maximum(target.p, TINY) * np.maximum(_rest(target), TINY))) * (1 + SLACK)
 
 
 def _rest(target: Target) -> Any:
@@ -111,7 +113,8 @@ def g_statistic(counts: Counts, target: Target) -> float:
     """G = 2 sum c_i ln(c_i / (n p_i)) = 2 n KL(c / n, p); infinite when a draw was impossible.
 
     Summed as n p_i h(x_i) with x_i = c_i / (n p_i) - 1 from integers and h(x) = (1 + x) ln(1 + x) - x >= 0, so that
-    nothing cancels between cells: the rounding error is below 2**-46 (G + n T), T the empirical TV.
+    nothing cancels between cells: the rounding error is below 2**-46 (G + n T), T the empirical TV. Where p_i is too
+    small for that and c_i > 0, the same is c_i (ln(c_i / n) - ln p_i - 1) + n p_i, and n p_i is left out.
 
     >>> law = read_law(["1/2", "1/2"])
     >>> round(g_statistic(read_counts([3, 1], law), law), 6)
@@ -120,8 +123,16 @@ def g_statistic(counts: Counts, target: Target) -> float:
     if counts.impossible:
         return inf
     n, whole = counts.n, target.whole
-    x = np.array([(c * whole - n * w) / (n * w) for c, w in zip(counts.c, target.weights, strict=True)])
-    return 2 * n * fsum(np.maximum(0.0, target.p * (xlog1py(1 + x, x) - x)))
+    tiny = [i for i in np.flatnonzero(target.p < TINY) if counts.c[i]]
+    pairs = list(zip(counts.c, target.weights, strict=True))
+    for i in tiny:
+        pairs[i] = (0, 1)
+    x = np.array([(c * whole - n * w) / (n * w) for c, w in pairs])
+    terms = np.maximum(0.0, target.p * (xlog1py(1 + x, x) - x))
+    for i in tiny:
+        share = counts.c[i] / n
+        terms[i] = share * (log(share) - target.log_p[i] - 1)
+    return 2 * n * fsum(terms)
 
 
 def log_agrawal(g: float, d: int) -> float:
@@ -185,9 +196,18 @@ def approximate(counts: Any, law: LawLike) -> Approximate:
     if target.size == 1:
         return Approximate(0.0, 1.0, 0.0, 1.0)
     n, whole = read.n, target.whole
-    x2 = fsum((c * whole - n * w) ** 2 / (n * w * whole) for c, w in zip(read.c, target.weights, strict=True))
+    pairs = zip(read.c, target.weights, strict=True)
+    x2 = fsum(_quotient((c * whole - n * w) ** 2, n * w * whole) for c, w in pairs)
     g, d = g_statistic(read, target), target.size - 1
     return Approximate(g, float(chdtrc(d, g)), x2, float(chdtrc(d, x2)))
+
+
+def _quotient(a: int, b: int) -> float:
+    """a / b, infinite where that is too large for a float."""
+    try:
+        return a / b
+    except OverflowError:
+        return inf
 
 
 def tv_radius(cells: int, n: int, delta: float) -> float:

@@ -2,19 +2,21 @@
 
 What it returns may be a mapping cell -> count, an array of cell indices (one a draw), an array of counts (one a cell),
 or a list of cells (one a draw). Indices and counts are told apart by their length, so it is never asked for exactly as
-many draws as there are cells.
+many draws as there are cells. An array holds positions in the law and a list holds names; where the same integers could
+be meant as either, they are refused.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Number
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.stats.cells import Counts, Target, read_counts
+from rheo_proof.stats.cells import AMBIGUOUS, Counts, Target, read_counts
 
 Sampler: TypeAlias = Callable[[Any, int], Any]
 """(generator, n) -> draws; or (seed, n) -> draws where the assertion is told `seeded=True`."""
@@ -64,14 +66,21 @@ def _counted(returned: Any, n: int, target: Target) -> Any:
     if isinstance(returned, list | tuple):
         if len(returned) != n:
             raise InputError(f"the sampler was asked for {n} draws and returned a list of {len(returned)}")
-        return Counter(returned)
-    array = np.asarray(returned)
+        return _named(returned, target)
+    try:
+        array = np.asarray(returned)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"the sampler returned a {type(returned).__name__} that is not an array: {error}") from None
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise InputError(
             f"the sampler returned an array of shape {array.shape} and type {array.dtype}, not of integers"
         )
     if array.shape != (n,):
         return array
+    if target.ambiguous:
+        raise InputError(
+            f"the sampler returned an array: {AMBIGUOUS}. Return a list of cells, as .tolist(), or a mapping"
+        )
     cells = len(target.all_cells)
     if array.min() < 0 or array.max() >= cells:
         raise InputError(
@@ -79,6 +88,21 @@ def _counted(returned: Any, n: int, target: Target) -> Any:
             "Return a mapping cell -> count when other cells can occur"
         )
     return np.bincount(array.astype(np.int64), minlength=cells)
+
+
+def _named(returned: Any, target: Target) -> Counter[Any]:
+    """The counts of a list of cells."""
+    try:
+        counts = Counter(returned)
+    except TypeError as error:
+        raise InputError(f"the sampler returned a list of what cannot be a cell: {error}; use tuples") from None
+    bare = all(isinstance(cell, Integral) for cell in counts)
+    if bare and not any(isinstance(cell, Number) for cell in target.all_cells):
+        raise InputError(
+            "the sampler returned a list of integers, and no cell of the law is a number. Return an array for positions"
+            ", or a list of the law's cells"
+        )
+    return counts
 
 
 class Stream:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.stats.cells import Floats, LawLike, level, read_counts, read_law
+from rheo_proof.stats.cells import TINY, Floats, LawLike, level, read_counts, read_law
 from rheo_proof.stats.check import Check
 from rheo_proof.stats.plan import ALPHA
 from rheo_proof.stats.sampling import Sampler
@@ -30,6 +30,9 @@ STOP = 20
 """Replicates are no longer drawn once so many reached the observed value in both statistics (Besag, Clifford 1991)."""
 
 CHUNK = 64
+
+MOST = 10**6
+"""Most replicates of an assertion: enough for alpha = 4e-12. A failing sampler has all of them drawn."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +50,14 @@ class SparseResult:
 
 
 def sparse_statistics(counts: npt.NDArray[np.int64], p: Floats) -> Floats:
-    """TV and 2/3-norm statistic of each row of counts: shape (rows, k) to (rows, 2).
+    """TV and 2/3-norm statistic of each row of counts: shape (rows, k) to (rows, 2). Weights stop growing below `TINY`.
 
     >>> sparse_statistics(np.array([[2, 2]]), np.array([0.5, 0.5])).round(3).tolist()
     [[0.0, -6.35]]
     """
     n = counts.sum(axis=1, keepdims=True)
     off = counts - n * p
-    norm = ((off**2 - counts) / p ** (2 / 3)).sum(axis=1)
+    norm = ((off**2 - counts) / np.maximum(p, TINY) ** (2 / 3)).sum(axis=1)
     return np.stack([np.abs(off).sum(axis=1) / (2 * n[:, 0]), norm], axis=1)
 
 
@@ -76,6 +79,8 @@ def sparse_p_value(counts: Any, law: LawLike, generator: np.random.Generator, re
         raise InputError(f"replicates: {replicates!r} is not a positive number")
     if read.impossible:
         return SparseResult(0.0, 0.0, 0)
+    if read.n >= 2**63:
+        raise InputError(f"counts: {read.n} draws; expected fewer than 2**63")
     observed = sparse_statistics(np.array([read.c], dtype=np.int64), target.p)[0]
     if not np.all(np.isfinite(observed)):
         raise InputError(f"the statistics of these counts are {observed.tolist()}, not finite")
@@ -106,7 +111,8 @@ def assert_sparse_law_equal(
     """Raise `LawMismatch` if both of two stages of `draws` fresh draws each reject at sqrt(alpha).
 
     False alarms: at most alpha. Power: not proved, hence `draws` is yours to choose. `replicates` follow from alpha;
-    they are drawn in full only for a sampler that fails. Raises `InputError` for unusable input.
+    they are drawn in full only for a sampler that fails. Raises `InputError` for unusable input, and for an alpha that
+    takes more than `MOST` replicates.
 
     >>> from rheo_proof.stats.ledger import separate_ledger
     >>> with separate_ledger():
@@ -116,14 +122,16 @@ def assert_sparse_law_equal(
     target, alpha = read_law(law), level(alpha, "alpha")
     if draws < 1:
         raise InputError(f"draws: {draws!r} is not a positive number")
-    check = Check.begin(name, target, alpha, f"alpha {alpha:g}, power not proved", seeded)
-    check.spend()
     stage_level = sqrt(alpha)
     replicates = ceil(2 / stage_level)
+    if replicates > MOST:
+        raise InputError(f"alpha: {alpha:g} takes {replicates:.3g} replicates; at most {MOST:,}, for {4 / MOST**2:g}")
+    check = Check.begin(name, target, alpha, f"alpha {alpha:g}, power not proved", seeded)
+    check.spend()
     for stage in (0, 1):
         counts = check.drawn(sampler, draws, stage)
         result = sparse_p_value(counts, target, check.stream(2 + stage).generator, replicates)
         method = f"two-stage Monte-Carlo check, stage {stage + 1}"
         if counts.impossible or result.p_value > stage_level:
-            return check.verdict(method, counts, draws, -inf if counts.impossible else 0.0)
-    return check.verdict(method, counts, draws, min(0.0, log(stage_level) + log(result.p_value)))
+            return check.verdict(method, counts, draws, -inf if counts.impossible else 0.0, stages=2)
+    return check.verdict(method, counts, draws, min(0.0, log(stage_level) + log(result.p_value)), stages=2)

@@ -30,7 +30,8 @@ class LawMismatch(AssertionError):
 class Verdict:
     """A check that was carried out: `log_p` is the logarithm of a bound on its p-value, and it failed if `rejected`.
 
-    `looks`: how often the draws were looked at. The interval for TV holds for all of the looks at once.
+    `looks`: how often the draws were looked at; `stages`: how many stages were planned, each with draws of its own. The
+    interval for TV holds for all looks and stages at once. `test`: the id of the test that ran, None outside pytest.
     """
 
     name: str
@@ -43,7 +44,8 @@ class Verdict:
     alpha: float
     looks: int
     root: int
-    pytest: bool
+    test: str | None
+    stages: int = 1
 
     def __post_init__(self) -> None:
         if not self.log_p <= 0.0:
@@ -68,17 +70,20 @@ class Verdict:
     def tv_interval(self) -> Interval:
         """An interval for TV(q, p), q the sampler's law, that holds with probability 1 - `DELTA`, whenever one stops.
 
-        McDiarmid's radius at level 6 DELTA / (pi^2 j^2) for look j; q may live on all listed cells and one more.
+        McDiarmid's radius at level 6 DELTA / (pi^2 j^2) for look j, and DELTA / 2 in place of DELTA for each of two
+        stages; q may live on all listed cells and one more.
         """
-        radius = tv_radius(len(self.target.all_cells) + 1, self.draws, DELTA * 6 / (pi * self.looks) ** 2)
+        spent = DELTA / self.stages * 6 / (pi * self.looks) ** 2
+        radius = tv_radius(len(self.target.all_cells) + 1, self.draws, spent)
         return Interval(max(0.0, self.tv - radius), min(1.0, self.tv + radius))
 
     @property
     def command(self) -> str:
         """One line that repeats the check with the same random numbers; outside pytest, what they hang on."""
-        if self.pytest:
-            return f"{VARIABLE}={self.root} pytest {shlex.quote(self.name)}"
-        return f"{VARIABLE}={self.root}, the assertion named {self.name!r}"
+        if self.test is None:
+            return f"{VARIABLE}={self.root}, the assertion named {self.name!r}"
+        line = f"{VARIABLE}={self.root} pytest {shlex.quote(self.test)}"
+        return line if self.test == self.name else f"{line}  # the assertion named {self.name!r}"
 
     def lines(self) -> list[str]:
         """The report, a line each."""

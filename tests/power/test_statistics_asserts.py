@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
-from math import log
+from math import log, pi
 from typing import Any
 
 import numpy as np
 import pytest
 
 from rheo_proof.exact.chance import Sample
-from rheo_proof.exact.errors import InputError
+from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.laws import run
 from rheo_proof.schemes.scheme import plain
@@ -25,7 +25,7 @@ from rheo_proof.stats.cells import Counts, Target, read_law
 from rheo_proof.stats.eprocess import EProcess
 from rheo_proof.stats.event import assert_event_probability, event_draws
 from rheo_proof.stats.fixtures import FIXTURES, Fixture
-from rheo_proof.stats.goodness import approximate, g_test
+from rheo_proof.stats.goodness import approximate, g_test, tv_radius
 from rheo_proof.stats.ledger import LIMIT, current, separate_ledger
 from rheo_proof.stats.multinomial import size
 from rheo_proof.stats.plan import plan_draws
@@ -128,6 +128,36 @@ def test_the_fixed_test_decides_at_the_cap_where_the_e_process_sees_nothing(monk
     found = failure.value.verdict
     assert found.draws == plan.cap == plan_draws(LAW, EPS, 0.5e-9, SURE).draws
     assert found.log_p == log(2) + g_test(found.counts, LAW).log_p
+
+
+def scripted(first: int) -> Callable[[np.random.Generator, int], Any]:
+    """A coin whose first thousand tosses have so many heads, and all others as many heads as tails."""
+    asked = []
+
+    def draw(generator: np.random.Generator, n: int) -> Any:
+        asked.append(n)
+        heads = first if len(asked) == 1 else n // 2
+        return {0: heads, 1: n - heads}
+
+    return draw
+
+
+def test_evidence_between_1_and_2_over_alpha_stops_nothing() -> None:
+    """The e-process has half of alpha. After the first look its evidence is enough for alpha, not for that."""
+    coin = ["1/2", "1/2"]
+    assert log(1 / 1e-9) < EProcess(coin).update([611, 389]).log_max < log(2 / 1e-9)
+    found = assert_law_equal(scripted(611), coin, eps="0.03")
+    assert found.draws == plan_draws(coin, "0.03").cap
+    assert found.looks > 1
+    with pytest.raises(LawMismatch) as failure:  # the twin: one head more is enough
+        assert_law_equal(scripted(612), coin, eps="0.03")
+    assert failure.value.verdict.draws == FIRST
+
+
+def test_a_check_that_passes_before_its_cap_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheo_proof.stats.asserts.batch_sizes", lambda *_, **__: iter([FIRST]))
+    with separate_ledger(), pytest.raises(SoundnessError, match="without proved power"):
+        assert_law_equal(RIGHT, LAW, eps=EPS)
 
 
 def test_wrong_counts_fail() -> None:
@@ -248,6 +278,8 @@ def test_a_failure_says_all_that_is_needed(request: pytest.FixtureRequest, monke
         assert part in said, part
     [command] = [line.strip() for line in said.splitlines() if "pytest" in line]
     assert command == f"RHEO_SEED=123 pytest {test}"
+    named = message(name="one step").splitlines()[-1].strip()
+    assert named == f"RHEO_SEED=123 pytest {test}  # the assertion named 'one step'"
 
 
 def test_the_same_seed_and_name_repeat_a_failure_to_the_letter() -> None:
@@ -290,9 +322,19 @@ def test_the_intervals_of_many_looks_are_wider_than_that_of_one() -> None:
     counts = Counts((400, 200, 100, 100))
     widths = []
     for looks in (1, 2, 10, 50):
-        found = verdicts.Verdict("x", "x", target, counts, 800, "", 0.0, 1e-9, looks, 0, False)
+        found = verdicts.Verdict("x", "x", target, counts, 800, "", 0.0, 1e-9, looks, 0, None)
         widths.append(found.tv_interval.high - found.tv_interval.low)
     assert all(a < b for a, b in pairwise(widths))
+
+
+def test_the_intervals_of_two_stages_have_half_of_the_level_each() -> None:
+    target, counts = read_law(LAW), Counts((400, 200, 100, 100))
+    found = assert_law_equal(RIGHT, LAW, eps=EPS, method="two-stage")
+    assert found.stages == 2
+    one, two = (verdicts.Verdict("x", "x", target, counts, 800, "", 0.0, 1e-9, 1, 0, None, n) for n in (1, 2))
+    spent = verdicts.DELTA * 6 / pi**2
+    assert one.tv_interval.high == tv_radius(6, 800, spent)
+    assert two.tv_interval.high == tv_radius(6, 800, spent / 2)
 
 
 # How often it is wrong

@@ -10,9 +10,11 @@ import pytest
 from scipy.stats import beta, binom
 
 from rheo_proof.exact.errors import InputError
+from rheo_proof.stats.asserts import METHODS, assert_law_equal
 from rheo_proof.stats.binomial import binomial_p_value, clopper_pearson, holm, worst_cells
 from rheo_proof.stats.calibration import BOUNDS, sizes, worst_ratios
 from rheo_proof.stats.cells import Counts, read_counts, read_law
+from rheo_proof.stats.eprocess import EProcess
 from rheo_proof.stats.event import assert_event_probability, event_draws
 from rheo_proof.stats.goodness import (
     TestResult,
@@ -184,6 +186,78 @@ def test_the_interval_for_tv_misses_as_rarely_as_it_says() -> None:
     everything = outcomes(n, 2)
     apart = np.array([abs(empirical_tv(Counts(tuple(map(int, row))), p) - 0.1) for row in everything])
     assert 0 < probabilities(everything, q.p)[apart > radius].sum() <= delta
+
+
+# Probabilities that are hardly floats, and counts that are hardly integers of a machine
+
+TINIES = {f"1e-{exponent}": Fraction(1, 10**exponent) for exponent in (307, 310, 323, 400, 5000)}
+tinies = pytest.mark.parametrize("tiny", TINIES.values(), ids=TINIES)
+
+
+@tinies
+def test_a_cell_with_a_tiny_probability_and_no_draws_changes_nothing(tiny: Fraction) -> None:
+    law, plain = read_law([Fraction(1, 2), Fraction(1, 2) - tiny, tiny]), read_law(["1/2", "1/2"])
+    counts, without = read_counts([60, 40, 0], law), read_counts([60, 40], plain)
+    assert g_statistic(counts, law) == pytest.approx(g_statistic(without, plain), rel=1e-14)
+    assert approximate(counts, law).pearson == pytest.approx(4.0, rel=1e-14)
+    assert spread(law) == pytest.approx(1.0, rel=1e-11)
+    assert worst_cells(counts, law)[-1] == (2, 0, float(100 * tiny), 1.0)
+    for method in METHODS:
+        name = f"tiny {method}"
+        assert not assert_law_equal(
+            lambda rng, n: rng.integers(2, size=n), law, eps="0.1", method=method, name=name
+        ).rejected
+
+
+@tinies
+@pytest.mark.parametrize("c", [1, 2, 50])
+def test_draws_in_a_cell_with_a_tiny_probability_are_weighed_from_its_logarithm(tiny: Fraction, c: int) -> None:
+    law = read_law([Fraction(1, 2), Fraction(1, 2) - tiny, tiny])
+    counts = read_counts([50, 50 - c, c], law)
+    far = 2 * c * (log(c) - log(100 * tiny.numerator) + log(tiny.denominator))
+    near = sum(2 * count * log(count / 50) for count in (50, 50 - c) if count)
+    assert g_statistic(counts, law) == pytest.approx(near + far, rel=1e-12)
+    assert 0 <= g_test(counts, law).p_value <= 1
+    rough = approximate(counts, law)
+    assert rough.pearson > 1e300
+    assert rough.pearson_p_value == 0.0
+    assert "Pearson" in rough.line()
+    assert worst_cells(counts, law)[0].cell == 2
+    # Rounded up: the chance of any draw there is not 0.
+    exact = 1 - (1 - tiny) ** 100 if tiny.denominator < 10**401 else tiny
+    assert binomial_p_value(c, 100, tiny) > 0
+    assert c > 1 or exact <= Fraction(binomial_p_value(c, 100, tiny)) < Fraction(1, 10**300)
+
+
+@tinies
+def test_the_spread_is_rounded_up_where_the_other_cell_is_tiny(tiny: Fraction) -> None:
+    assert Fraction(spread(read_law([1 - tiny, tiny]))) ** 2 >= 4 * tiny * (1 - tiny)
+    assert spread(read_law([1])) == 0.0
+
+
+def test_an_event_that_is_almost_sure_may_fail_to_happen() -> None:
+    """1 - 1e-17 is 1 as a float, and the tail beyond 1 is empty."""
+    n, rest = 10**10, Fraction(1, 10**17)
+    found = binomial_p_value(n - 1, n, 1 - rest)
+    assert found == binomial_p_value(1, n, rest) == pytest.approx(2 * n * float(rest), rel=1e-6)
+
+
+def test_counts_beyond_64_bits_are_tested_and_told() -> None:
+    n = 2**70
+    for counts in ({"a": n, "b": n}, {"a": n, "b": n + 2**64}, {"a": n, "b": n, "c": 1}):
+        law = read_law({"a": "1/2", "b": "1/2"})
+        fits = counts == {"a": n, "b": n}
+        assert tv_test(counts, law).rejects(1e-9) != fits
+        assert EProcess(law).update(counts).rejects(1e-9) != fits
+        if fits:
+            assert not assert_law_equal(counts, law, eps="0.1", name="many").rejected
+            continue
+        with pytest.raises(LawMismatch, match="worst cells"):
+            assert_law_equal(counts, law, eps="0.1", name="many")
+    with pytest.raises(InputError, match="more than"):
+        read_counts({"a": 10**100, "b": 1}, law)
+    with pytest.raises(InputError, match="n <="):
+        binomial_p_value(2**60, 2**61, "1/2")
 
 
 # One event

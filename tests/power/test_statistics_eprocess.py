@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from math import exp, fsum, inf, log
 
@@ -29,6 +30,33 @@ def test_the_evidence_has_mean_1_under_the_law_and_is_rounded_down(
     masses = probabilities(everything, read_law(law).p)
     values = [exp(EProcess(law, weights).update(list(map(int, row))).log_e) for row in everything]
     assert 1 - 1e-6 < fsum(mass * value for mass, value in zip(masses, values, strict=True)) < 1 + 1e-12
+
+
+TINIES = {f"1e-{exponent}": Fraction(1, 10**exponent) for exponent in (100, 290, 307, 310, 323, 400, 5000)}
+
+
+def exact_log_e(law: list[Fraction], counts: list[int], weight: int) -> float:
+    """The logarithm of the evidence from its definition, in fractions: rising factorials over powers."""
+    mass = Fraction(1)
+    for p, c in zip(law, counts, strict=True):
+        for i in range(c):
+            mass *= (weight * p + i) / p
+    for i in range(sum(counts)):
+        mass /= weight + i
+    return log(mass.numerator) - log(mass.denominator)
+
+
+@pytest.mark.parametrize("tiny", TINIES.values(), ids=TINIES)
+@pytest.mark.parametrize("counts", [[20, 20, 0], [20, 19, 1], [0, 0, 1], [0, 0, 2], [10, 0, 30]], ids=str)
+def test_the_evidence_is_exact_and_rounded_down_with_a_probability_that_is_hardly_a_float(
+    tiny: Fraction, counts: list[int]
+) -> None:
+    law = [Fraction(1, 2), Fraction(1, 2) - tiny, tiny]
+    for weight in (1, 1000):
+        exact = exact_log_e(law, counts, weight)
+        found = EProcess(law, [float(weight)]).update(counts).log_e
+        assert exact - 1e-9 * (1 + abs(exact)) <= found <= exact + 1e-13 * log(tiny.denominator)
+    assert not EProcess(law).update([500, 500, 0]).rejects(0.5)
 
 
 def paths(n: int, p: float) -> list[tuple[float, list[int]]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.stats.cells import Counts, read_law
+from rheo_proof.stats.cells import Counts, level, read_law
 from rheo_proof.stats.goodness import g_test, log_agrawal, tv_test
 from rheo_proof.stats.multinomial import outcomes, probabilities
 from rheo_proof.stats.plan import asymptotic_draws, critical_g, detectable_tv, plan_draws
@@ -124,6 +124,22 @@ def test_an_unusable_level_is_refused(value: object) -> None:
     for arguments in ((5, value), (5, 0.1, value), (5, 0.1, 1e-9, value)):
         with pytest.raises(InputError, match=r"eps|alpha|beta"):
             plan_draws(*arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e-999999999", "1e999999999", "0." + "1" * 200, "1/" + "9" * 5000, "1" * 10**6],
+    ids=lambda text: text[:12],
+)
+def test_a_level_of_a_billion_digits_is_refused_at_once(text: str) -> None:
+    for arguments in ((5, text), (5, 0.1, text), (5, 0.1, 1e-9, text)):
+        with pytest.raises(InputError, match=r"^(eps|alpha|beta): .{1,150}$"):
+            plan_draws(*arguments)
+
+
+def test_decimals_and_fractions_are_read_to_the_nearest_float() -> None:
+    for text in ("0.1", "1e-3", "3e-7", "0.123456789012345678901", "1/3", "7/1000"):
+        assert level(text, "eps") == float(Fraction(text))
 
 
 @pytest.mark.parametrize("cells", [0, -1, True, 2.5, None, "5"], ids=str)

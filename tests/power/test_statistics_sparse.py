@@ -13,7 +13,7 @@ from rheo_proof.exact.errors import InputError
 from rheo_proof.stats.cells import read_law
 from rheo_proof.stats.ledger import current, separate_ledger
 from rheo_proof.stats.multinomial import outcomes, probabilities
-from rheo_proof.stats.sparse import STOP, assert_sparse_law_equal, sparse_p_value, sparse_statistics
+from rheo_proof.stats.sparse import MOST, STOP, assert_sparse_law_equal, sparse_p_value, sparse_statistics
 from rheo_proof.stats.verdict import LawMismatch
 
 WEIGHTS = [max(1, 10**5 // (rank + 1)) for rank in range(400)]
@@ -128,6 +128,34 @@ def test_an_impossible_draw_fails_in_the_first_stage() -> None:
 def test_no_replicates_are_refused(replicates: int) -> None:
     with pytest.raises(InputError, match="replicates"):
         sparse_p_value([1, 1], ["1/2", "1/2"], np.random.default_rng(0), replicates)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, "1e-13", 3.9e-12], ids=str)
+def test_an_alpha_that_takes_too_many_replicates_is_refused_before_anything_is_drawn(alpha: Any) -> None:
+    asked = []
+    before = current().total
+    with pytest.raises(InputError, match="replicates"):
+        assert_sparse_law_equal(lambda generator, n: asked.append(n), ZIPF, draws=DRAWS, alpha=alpha)
+    assert (asked, current().total) == ([], before)
+
+
+def test_the_smallest_alpha_takes_the_most_replicates() -> None:
+    assert ceil(2 / sqrt(4e-12)) == MOST
+    with separate_ledger():
+        right = assert_sparse_law_equal(lambda rng, n: rng.multinomial(n, ZIPF.p), ZIPF, draws=DRAWS, alpha=4e-12)
+    assert not right.rejected
+
+
+def test_a_probability_too_small_for_a_float_does_not_disturb_the_statistics() -> None:
+    tiny = Fraction(1, 10**400)
+    law = [Fraction(1, 2), Fraction(1, 2) - tiny, tiny]
+    assert sparse_p_value([500, 500, 0], law, np.random.default_rng(0), 999).p_value == 1.0
+    assert sparse_p_value([500, 498, 2], law, np.random.default_rng(0), 999).norm == 1 / 1000
+
+
+def test_more_draws_than_can_be_replicated_are_refused() -> None:
+    with pytest.raises(InputError, match="draws"):
+        sparse_p_value([2**63, 1], ["1/2", "1/2"], np.random.default_rng(0), 9)
 
 
 def test_no_draws_are_refused() -> None:
