@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rheo_proof import __version__
+from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
 from rheo_proof.cli.plan import plan
 from rheo_proof.cli.request import Request, request
@@ -19,15 +20,14 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import rational
 from rheo_proof.report.console import plain_console, show_counterexample, show_coverage, show_law, show_results, table
 from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_json
-from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.scheme import RULES, SCHEMES
-from rheo_proof.schemes.variations import VARIATIONS
+from rheo_proof.schemes.scheme import RULES
 from rheo_proof.theorems.agreement import replay_agrees
 from rheo_proof.theorems.counterexample import LARGEST, Counterexample, smallest
 from rheo_proof.theorems.instances import Effort, Result
+from rheo_proof.theorems.zoo import FAULTS_KNOWN, SCHEMES_KNOWN
 
 OPTION = {"schemes": "scheme", "families": "family", "json_path": "json", "max_classes": "max-classes"}
-STATUS = {"lossless": 0, "biased": 1, "undecided": 3}
+STATUS = {"lossless": 0, "biased": 1, "lossy by design": 1, "undecided": 3}
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -107,14 +107,14 @@ def main_command(options: dict[str, Any]) -> int:
     )
     if whole is not None:
         show_law(out, whole, 40 if options["model"] else 5)
-    if verdict_of(results) == "biased":
+    if any(result.wrong for result in results):
         show_refuted(out, results)
     found = shrink(asked, results, deadline, notes) if options["shrink"] else []
     for each in found:
         show_counterexample(out, each)
     agreed = 0 if deadline and time.monotonic() > deadline else sum(map(replay_agrees, asked.entries))
     show_coverage(out, results, agreed, notes)
-    verdict = "biased" if found else verdict_of(results)
+    verdict = verdict_of(results, found)
     if verdict == "lossless" and asked.suspects and not options["model"]:
         verdict = "undecided"
     out.print(closing(verdict, asked))
@@ -130,7 +130,12 @@ def closing(verdict: str, asked: Request) -> str:
             "NOT REFUTED: lossless wherever it was decided here, although it is not lossless in general. Either these "
             "models are too few or too small to show it, or it makes no difference at these parameters."
         )
-    return {"lossless": "PROVED: lossless.", "biased": "REFUTED: biased.", "undecided": "NOT DECIDED."}[verdict]
+    return {
+        "lossless": "PROVED: lossless.",
+        "biased": "REFUTED: biased.",
+        "lossy by design": "LOSSY BY DESIGN: not the target's law; the TV says how much is lost.",
+        "undecided": "NOT DECIDED.",
+    }[verdict]
 
 
 def decide_all(asked: Request, effort: Effort, jobs: int) -> list[Result]:
@@ -153,7 +158,7 @@ def show_refuted(out: Console, results: list[Result]) -> None:
     assert first.tv is not None
     name = first.source.name or f"{first.source.family} {first.source.seed}"
     out.print(
-        f"{first.entry.name} is biased, first on {name} at m = {first.entry.parameters.head}: wrong at "
+        f"{first.entry.name} is {first.verdict}, first on {name} at m = {first.entry.parameters.head}: wrong at "
         f"{','.join(map(str, first.wrong.string))}, expected {first.wrong.expected}, actual {first.wrong.actual}, "
         f"TV {first.tv}",
         soft_wrap=True,
@@ -187,6 +192,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
     return found
 
 
+cli.add_command(compare_command)
 cli.add_command(crosscheck)
 cli.add_command(plan)
 
@@ -195,8 +201,8 @@ cli.add_command(plan)
 def schemes() -> None:
     """List the schemes that --scheme takes."""
     shown = table("scheme", "what it is", "expected")
-    for named in (*SCHEMES.values(), *VARIATIONS.values()):
-        shown.add_row(named.name, named.line, "lossless" if named.lossless else "biased")
+    for named in SCHEMES_KNOWN.values():
+        shown.add_row(named.name, named.line, named.expected)
     shown.columns[1].justify = "left"
     plain_console().print(shown)
 
@@ -211,7 +217,7 @@ def faults(gallery: bool) -> None:
         click.echo(page(), nl=False)
         return
     shown = table("fault", "the condition it breaks")
-    for named in FAULTS.values():
+    for named in FAULTS_KNOWN.values():
         shown.add_row(named.name, named.line)
     shown.columns[1].justify = "left"
     plain_console().print(shown)

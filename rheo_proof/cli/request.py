@@ -10,12 +10,14 @@ from typing import Any
 
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.files import load_json, read_model
-from rheo_proof.schemes.registry import ALL, fault_named, scheme_named
 from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters
 from rheo_proof.theorems.instances import Entry, Source, battery
+from rheo_proof.theorems.zoo import fault_named, scheme_named
 
 RULES_BY_DEFAULT = ("rheo", "rrsw", "flow")
 VOCAB, DEPTH = 5, 3
+SMALL = {"vocab": 3, "depth": 2, "slots": 2}
+"""Default sizes when a scheme of the zoo is asked for: most of them draft trees with very many classes."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Request:
     @property
     def suspects(self) -> dict[tuple[str, str], Parameters]:
         """Name, rule and parameters of the schemes that are known not to be lossless."""
-        known = [entry for entry in self.entries if not ALL[entry.name].ought_to_be_lossless(entry.parameters)]
+        known = [entry for entry in self.entries if not entry.named.ought_to_be_lossless(entry.parameters)]
         return {(entry.name, entry.parameters.verify): entry.parameters for entry in known}
 
 
@@ -56,7 +58,10 @@ def request(
         raise InputError("--fault and --scheme: choose one of them")
     names: list[Named] = [fault_named(fault)] if fault else [scheme_named(name) for name in schemes]
     notes: list[str] = []
-    sources, vocab, depth = _models(given, model, vocab, instances, seed, families, notes)
+    wrote = given
+    if any(named.zoo for named in names):
+        vocab, given = _small(vocab, given, model, notes)
+    sources, vocab, depth = models(given, model, vocab, instances, seed, families, notes)
     base = Parameters(**{**given, "depth": depth})
     base.drafting()
     rules = list(verify)
@@ -72,12 +77,25 @@ def request(
             for rule in rules if names else [named.name]:
                 entry = Entry.of(named.name, Parameters(**{**given, "depth": depth, "head": m, "verify": rule}))
                 _unchanged(
-                    named, entry, {**given, **({"head": m} if heads else {}), **({"verify": rule} if verify else {})}
+                    named, entry, {**wrote, **({"head": m} if heads else {}), **({"verify": rule} if verify else {})}
                 )
                 entries[entry] = None
     if "proxy_scale" in given and all(entry.parameters.proxy != "tail" for entry in entries):
         raise InputError("--proxy-scale is read by --proxy tail only; leave it out or add that")
     return Request(tuple(entries), tuple(sources), wanted_heads, vocab, depth, tuple(notes))
+
+
+def _small(
+    vocab: int | None, given: Mapping[str, Any], model: str | None, notes: list[str]
+) -> tuple[int | None, dict[str, Any]]:
+    """The sizes that the user left open, small."""
+    opened = {name: value for name, value in SMALL.items() if name not in given and not (model and name != "slots")}
+    if vocab is not None:
+        opened.pop("vocab", None)
+    if opened:
+        written = ", ".join(f"--{name} {value}" for name, value in opened.items())
+        notes.append(f"sizes that were not given are small, for a scheme of the zoo is asked for: {written}")
+    return opened.pop("vocab", vocab), {**opened, **given}
 
 
 def _known(rules: Sequence[str]) -> Sequence[str]:
@@ -94,7 +112,7 @@ def _unchanged(named: Named, entry: Entry, wrote: Mapping[str, Any]) -> None:
             raise InputError(f"{named.name} fixes {field.name} to {fixed}; leave out --{field.name.replace('_', '-')}")
 
 
-def _models(
+def models(
     given: Mapping[str, Any],
     path: str | None,
     vocab: int | None,

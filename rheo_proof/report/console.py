@@ -12,10 +12,10 @@ from rich.table import Table
 
 from rheo_proof.exact.model import ToyModel, key
 from rheo_proof.exact.number import NUMBER_TYPE
-from rheo_proof.schemes.registry import ALL
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.counterexample import Counterexample
 from rheo_proof.theorems.instances import Result
+from rheo_proof.theorems.zoo import EVERY
 
 LONG = 18
 """In a table, fractions with more characters than this are shown as a decimal only; JSON has all of them."""
@@ -75,9 +75,19 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         p = result.entry.parameters
         groups.setdefault((result.entry.name, p.verify), {}).setdefault(p.head, []).append(result)
     for (name, verify), rows in groups.items():
-        title = f"{name}: {ALL[name].line}" + ("" if name == verify else f" [verify {verify}]")
+        named = EVERY[name]
+        title = f"{name}: {named.line}" + ("" if name == verify else f" [verify {verify}]")
         shown = table(
-            "m", "models", "lossless", "biased", "largest TV", "mean tokens", "range", "classes", "drafts", "time"
+            "m",
+            "models",
+            "lossless",
+            "lossy" if named.lossy else "biased",
+            "largest TV",
+            "mean tokens",
+            "range",
+            "classes",
+            "drafts",
+            "time",
         )
         shown.title = title
         for m, row in rows.items():
@@ -93,7 +103,7 @@ def _row(m: int, row: Sequence[Result]) -> list[str]:
         str(m),
         str(len(row)),
         str(verdicts.count("lossless")),
-        str(verdicts.count("biased")),
+        str(verdicts.count("biased") + verdicts.count("lossy by design")),
         number(max(result.tv or Fraction(0) for result in decided), LONG) if decided else "undecided",
         _mean(tokens),
         _range(tokens),
@@ -188,9 +198,11 @@ def show_coverage(console: Console, results: Sequence[Result], agreed: int, note
     families = ", ".join(dict.fromkeys(source.name or source.family for source in sources))
     heads = sorted({result.entry.parameters.head for result in results})
     first = results[0]
-    count = {v: sum(result.verdict == v for result in results) for v in ("lossless", "biased", "undecided")}
+    kinds = ("lossless", "biased", "lossy by design", "undecided")
+    count = {v: sum(result.verdict == v for result in results) for v in kinds}
+    lossy = f"{count['lossy by design']} lossy by design, " if count["lossy by design"] else ""
     console.print(
-        f"Decided: {count['lossless']} lossless, {count['biased']} biased, {count['undecided']} undecided, "
+        f"Decided: {count['lossless']} lossless, {count['biased']} biased, {lossy}{count['undecided']} undecided, "
         f"of {len(results)} (scheme, m, model)."
     )
     for why in dict.fromkeys(result.why for result in results if result.why):

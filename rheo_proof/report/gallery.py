@@ -5,9 +5,9 @@ from __future__ import annotations
 from rheo_proof.exact.model import key
 from rheo_proof.report.console import describe, laws, number
 from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.registry import ALL
 from rheo_proof.schemes.scheme import SCHEMES, Parameters
 from rheo_proof.theorems.counterexample import smallest
+from rheo_proof.theorems.zoo import EVERY
 
 INTRO = """# Gallery of faults
 
@@ -42,7 +42,7 @@ def section(name: str) -> str:
     rows = "\n".join(f"| {u} | {target} | {draft} |" for u, target, draft in laws(found.model, p.depth))
     return f"""## {name}
 
-{ALL[name].line[0].upper()}{ALL[name].line[1:]}.
+{EVERY[name].line[0].upper()}{EVERY[name].line[1:]}.
 
 V = {found.model.vocab}, {describe(p)}, m = {p.head}, verify {p.verify}:
 

@@ -15,12 +15,17 @@ from rheo_proof.exact.model import key
 from rheo_proof.exact.step import Wrong
 from rheo_proof.theorems.counterexample import Counterexample
 from rheo_proof.theorems.instances import Result
+from rheo_proof.theorems.zoo import EVERY
 
 
-def verdict_of(results: Sequence[Result]) -> str:
-    """`biased` if one is, else `undecided` if one is, else `lossless`."""
+def verdict_of(results: Sequence[Result], found: Sequence[Counterexample] = ()) -> str:
+    """`biased` if one is, else `undecided` if one is, else `lossy by design` if one is, else `lossless`.
+
+    `found` are counterexamples from elsewhere; to a rule that is lossy by design they say no more than that.
+    """
     verdicts = {result.verdict for result in results}
-    return next((v for v in ("biased", "undecided") if v in verdicts), "lossless")
+    verdicts |= {"lossy by design" if EVERY[each.name].lossy else "biased" for each in found}
+    return next((v for v in ("biased", "undecided", "lossy by design") if v in verdicts), "lossless")
 
 
 def run_as_json(verdict: str, results: Sequence[Result], smallest: Sequence[Counterexample]) -> dict[str, Any]:

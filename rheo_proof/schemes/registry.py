@@ -1,30 +1,91 @@
-"""Every scheme that has a name: plain ones, harmless variations, deliberate faults."""
+"""Every scheme that has a name: plain ones, harmless variations, the zoo of published ones, deliberate faults."""
 
 from __future__ import annotations
 
-from rheo_proof.exact.errors import InputError
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rheo_proof.exact.errors import SoundnessError
+from rheo_proof.schemes import zoo_walking, zoo_weighted
 from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.scheme import SCHEMES, Named
+from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters
 from rheo_proof.schemes.variations import VARIATIONS
 
-ALL: dict[str, Named] = {**SCHEMES, **VARIATIONS, **FAULTS}
+ON_RHEO_TREES = ("chain-verification", "dx")
+"""Schemes of the zoo on RheoSampling's tree, which read m, the beam, the budget and the proxy."""
+
+BUDGETED = (*ON_RHEO_TREES, "eagle", "sequoia")
+"""Schemes of the zoo that read the budget N; the others keep every node that they draft."""
+
+CHAINS = ("leviathan", "early-stop", "bv", "hsd", "hsd-naive", "relaxed", "static-mixing")
+"""Schemes of the zoo that draft one token a layer, whatever K is."""
+
+CHAIN_FAULTS = ("chain-drop-unlikely", "hsd-uncapped")
+"""Controls that draft one token a layer."""
+
+THREE_PATHS = ("traversal-by-creation",)
+"""Controls that need three paths: with two, nothing is out of order."""
+
+REDRAWING = ("hsd-naive",)
+"""Schemes that emit more than one token of their own: bounds on what can be accepted of a draft do not hold for them.
+
+They ask the target for laws off the draft tree, which no other scheme here does.
+"""
 
 
-def scheme_named(name: str) -> Named:
-    """The scheme or variation of that name. Raises `InputError` that lists the known ones.
+def united(*groups: Iterable[Named]) -> dict[str, Named]:
+    """Schemes by name. Raises `SoundnessError` if two have the same one.
 
-    >>> scheme_named("top-k").lossless
-    True
+    >>> sorted(united([SCHEMES["rheo"]], [SCHEMES["match"]]))
+    ['match', 'rheo']
     """
-    return _look_up(name, {**SCHEMES, **VARIATIONS}, "scheme")
+    found: dict[str, Named] = {}
+    for group in groups:
+        for named in group:
+            if named.name in found:
+                raise SoundnessError(f"two schemes have the name {named.name!r}")
+            found[named.name] = named
+    return found
 
 
-def fault_named(name: str) -> Named:
-    """The fault of that name. Raises `InputError` that lists the known ones."""
-    return _look_up(name, FAULTS, "fault")
+def settled(named: Named) -> Named:
+    """A scheme of the zoo that fixes the parameters it does not read, so that equal schemes have equal parameters."""
+
+    def fix(parameters: Parameters) -> Parameters:
+        wanted = named.fix(parameters)
+        name, unread = named.name, Parameters()
+        if name in ON_RHEO_TREES:
+            return replace(wanted, verify=name)
+        if name not in BUDGETED:
+            wanted = replace(wanted, nodes=unread.nodes)
+        if name in (*CHAINS, *CHAIN_FAULTS):
+            wanted = replace(wanted, slots=1)
+        if name in THREE_PATHS:
+            wanted = replace(wanted, slots=3)
+        return replace(
+            unread,
+            slots=wanted.slots,
+            head=0,
+            depth=wanted.depth,
+            nodes=wanted.nodes,
+            verify=name,
+            variant=wanted.variant,
+        )
+
+    return replace(named, fix=fix, zoo=True)
 
 
-def _look_up(name: str, known: dict[str, Named], what: str) -> Named:
-    if name not in known:
-        raise InputError(f"unknown {what} {name!r}; known are {', '.join(known)}")
-    return known[name]
+ZOO = united(map(settled, (*zoo_walking.ENTRIES, *zoo_weighted.ENTRIES)))
+"""Published schemes, lossless."""
+
+LOSSY = united(replace(settled(named), lossy=True) for named in zoo_walking.LOSSY)
+"""Published schemes that give up the law for speed."""
+
+CONTROLS = united(map(settled, (*zoo_walking.CONTROLS, *zoo_weighted.CONTROLS)))
+"""Faults of the schemes of the zoo; `faults.py` has those of RheoSampling."""
+
+KNOWN = united(SCHEMES.values(), VARIATIONS.values(), ZOO.values(), LOSSY.values())
+"""Schemes that `--scheme` takes; those that need a plan maker are in `theorems/zoo.py`, where all are looked up."""
+
+ALL = united(KNOWN.values(), FAULTS.values(), CONTROLS.values())
+"""Everything above, and the faults."""

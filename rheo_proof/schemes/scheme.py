@@ -108,13 +108,24 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Named:
-    """A scheme that has a name: what it is in one line, and how it changes the parameters a user gives."""
+    """A scheme that has a name: what it is in one line, and how it changes the parameters a user gives.
+
+    `lossy`: it gives up the target's law on purpose, which is no fault. `zoo`: it stands beside RheoSampling and does
+    not read all parameters.
+    """
 
     name: str
     line: str
     fix: Callable[[Parameters], Parameters]
     build: Callable[[Parameters], Scheme]
     lossless: bool
+    lossy: bool = False
+    zoo: bool = False
+
+    @property
+    def expected(self) -> str:
+        """What it ought to be: `lossless`, `biased` or `lossy by design`."""
+        return "lossless" if self.lossless else "lossy by design" if self.lossy else "biased"
 
     def ought_to_be_lossless(self, parameters: Parameters) -> bool:
         """Whether nothing known is wrong with it: RRSw, too, is biased with the tail proxy (docs/theorem.md)."""

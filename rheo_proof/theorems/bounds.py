@@ -19,7 +19,7 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q, to_fraction
 from rheo_proof.exact.step import target_probability
-from rheo_proof.schemes.laws import draft_classes
+from rheo_proof.schemes.laws import DraftClasses, draft_classes
 from rheo_proof.schemes.scheme import Drafting
 from rheo_proof.schemes.tree import Path, Tree
 
@@ -42,8 +42,13 @@ def kept_trees(drafting: Drafting, model: ToyModel, limits: Limits | None = None
     [([(0,)], '3/10'), ([(1,)], '1/10'), ([(2,)], '3/5')]
     """
     limits = limits or Limits()
+    return trees_of(draft_classes(drafting, model, limits), limits)
+
+
+def trees_of(drafted: DraftClasses, limits: Limits) -> Trees:
+    """The same from classes that were enumerated before; `limits` counts the trees."""
     trees: Trees = {}
-    for tree, entries in draft_classes(drafting, model, limits).classes.items():
+    for tree, entries in drafted.classes.items():
         for known, weight in entries.items():
             for values in product(*(belief.among for _, belief in known)):
                 limits.spend()

@@ -21,8 +21,8 @@ from rheo_proof.exact.model import Prefix, ToyModel, tabled
 from rheo_proof.exact.number import Q
 from rheo_proof.exact.step import StepLaw, Wrong
 from rheo_proof.schemes.laws import law_by_classes
-from rheo_proof.schemes.registry import ALL
 from rheo_proof.schemes.scheme import Parameters
+from rheo_proof.theorems.zoo import EVERY
 
 SEEDS = 6
 """Seeds of each family in the pool of models."""
@@ -65,10 +65,11 @@ def smallest(
     (2, 1, 1, 1)
     """
     limits = limits or Limits()
+    tried: set[tuple[int, Parameters]] = set()
     for size in sizes(vocab, parameters):
         if on_size is not None:
             on_size(size)
-        found = list(_biased(name, parameters, size, heads, limits))
+        found = list(_biased(name, parameters, size, heads, limits, tried))
         if found:
             return min((_simplified(c, limits) for c in found[:2]), key=_difficulty)
     return None
@@ -89,8 +90,14 @@ def sizes(vocab: int, most: Parameters) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _biased(
-    name: str, parameters: Parameters, size: tuple[int, int, int, int], heads: Sequence[int], limits: Limits
+    name: str,
+    parameters: Parameters,
+    size: tuple[int, int, int, int],
+    heads: Sequence[int],
+    limits: Limits,
+    tried: set[tuple[int, Parameters]],
 ) -> Iterator[Counterexample]:
+    """One for each m; parameters that the scheme, which may fix some, was already tried with are passed over."""
     vocab, depth, slots, nodes = size
     for m in heads:
         if m > slots:
@@ -98,6 +105,10 @@ def _biased(
         smaller = replace(
             parameters, depth=depth, slots=slots, nodes=nodes, head=m, beam=min(parameters.beam or slots, slots)
         )
+        asked = (vocab, EVERY[name].fix(smaller))
+        if asked in tried:
+            continue
+        tried.add(asked)
         for seed, family in product(range(SEEDS), FAMILIES):
             found = check(name, smaller, _pooled(family, seed, vocab, depth), limits)
             if found is not None:
@@ -112,7 +123,7 @@ def _pooled(family: str, seed: int, vocab: int, depth: int) -> ToyModel:
 
 def check(name: str, parameters: Parameters, model: ToyModel, limits: Limits | None = None) -> Counterexample | None:
     """The counterexample that this model is to the scheme `name`, or None when the scheme is lossless on it."""
-    named = ALL[name]
+    named = EVERY[name]
     law: StepLaw = law_by_classes(named.build(named.fix(parameters)), model, limits)
     wrong = law.first_wrong(model)
     if wrong is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from heapq import nsmallest
@@ -16,8 +16,8 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.step import StepLaw, Wrong
 from rheo_proof.schemes.laws import DraftClasses, class_law, draft_classes
-from rheo_proof.schemes.registry import ALL
-from rheo_proof.schemes.scheme import Parameters, Scheme
+from rheo_proof.schemes.scheme import Named, Parameters, Scheme
+from rheo_proof.theorems.zoo import EVERY
 
 LIKELY = 40
 """How many of the likeliest strings a result keeps."""
@@ -51,13 +51,18 @@ class Entry:
     @classmethod
     def of(cls, name: str, parameters: Parameters) -> Entry:
         """The scheme `name`, which may fix some of the parameters. Raises `InputError` for parameters out of range."""
-        entry = cls(name, ALL[name].fix(parameters))
+        entry = cls(name, EVERY[name].fix(parameters))
         entry.scheme()
         return entry
 
     def scheme(self) -> Scheme:
         """The scheme itself."""
-        return ALL[self.name].build(self.parameters)
+        return self.named.build(self.parameters)
+
+    @property
+    def named(self) -> Named:
+        """What is known of it."""
+        return EVERY[self.name]
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,15 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`lossless`, `biased` or `undecided`."""
-        return "undecided" if self.tv is None else "biased" if self.wrong else "lossless"
+        """`lossless`, `biased`, `lossy by design` or `undecided`.
+
+        A rule that gives up the law on purpose is lossy where it does; on a model where it happens not to, lossless.
+        """
+        if self.tv is None:
+            return "undecided"
+        if self.wrong is None:
+            return "lossless"
+        return "lossy by design" if self.entry.named.lossy else "biased"
 
 
 def battery(count: int, seed: int, vocab: int, depth: int, families: Sequence[str] = ()) -> list[Source]:
@@ -125,39 +137,47 @@ def prove(source: Source, entries: Sequence[Entry], effort: Effort = Effort()) -
     >>> result.verdict, result.tv
     ('lossless', Fraction(0, 1))
     """
-    return list(_prove(source, entries, effort))
+    bench = Bench(source, effort)
+    return [bench.decide(entry) for entry in entries]
 
 
-def _prove(source: Source, entries: Sequence[Entry], effort: Effort) -> Iterator[Result]:
-    model = source.load()
-    written = _written(model, effort) if effort.keep_laws else None
-    drafted: dict[Any, DraftClasses | LimitReached] = {}
-    for entry in entries:
+class Bench:
+    """One model on which schemes are decided one after the other; what they share is computed once."""
+
+    def __init__(self, source: Source, effort: Effort) -> None:
+        self.source, self.effort = source, effort
+        self.model = source.load()
+        self._written = _written(self.model, effort) if effort.keep_laws else None
+        self._drafted: dict[Any, DraftClasses | LimitReached] = {}
+
+    def drafts(self, scheme: Scheme) -> DraftClasses:
+        """The classes of its draft trees. Raises `LimitReached`."""
+        if scheme.drafting not in self._drafted:
+            self._drafted[scheme.drafting] = _draft(scheme, self.model, self.effort)
+        drafts = self._drafted[scheme.drafting]
+        if isinstance(drafts, LimitReached):
+            raise drafts
+        return drafts
+
+    def decide(self, entry: Entry) -> Result:
+        """Decide one scheme. Raises `InputError` if it does not apply to the model or needs what is not installed."""
         begin = time.perf_counter()
         scheme = entry.scheme()
         try:
-            if scheme.drafting not in drafted:
-                drafted[scheme.drafting] = _draft(scheme, model, effort)
-            drafts = drafted[scheme.drafting]
-            if isinstance(drafts, LimitReached):
-                raise drafts
-            law, walked = class_law(scheme.verifying, model, drafts, effort.limits(drafts.walked))
-            yield _decided(
-                Result(
-                    entry,
-                    source,
-                    time.perf_counter() - begin,
-                    classes=drafts.count,
-                    walked=drafts.walked + walked,
-                    assignments=drafts.assignments,
-                    model=written,
-                ),
-                law,
-                model,
-                effort.keep_laws,
+            drafts = self.drafts(scheme)
+            law, walked = class_law(scheme.verifying, self.model, drafts, self.effort.limits(drafts.walked))
+            found = Result(
+                entry,
+                self.source,
+                time.perf_counter() - begin,
+                classes=drafts.count,
+                walked=drafts.walked + walked,
+                assignments=drafts.assignments,
+                model=self._written,
             )
+            return _decided(found, law, self.model, self.effort.keep_laws)
         except LimitReached as limit:
-            yield Result(entry, source, time.perf_counter() - begin, why=str(limit), model=written)
+            return Result(entry, self.source, time.perf_counter() - begin, why=str(limit), model=self._written)
 
 
 def _written(model: ToyModel, effort: Effort) -> dict[str, Any] | None:

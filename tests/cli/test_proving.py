@@ -14,9 +14,10 @@ import pytest
 from rheo_proof.exact.families import FAMILIES
 from rheo_proof.report.console import number
 from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.registry import ALL
+from rheo_proof.schemes.registry import ALL, CONTROLS, LOSSY, ZOO
 from rheo_proof.schemes.scheme import SCHEMES
 from rheo_proof.schemes.variations import VARIATIONS
+from rheo_proof.theorems.zoo import PLANNED, SCHEMES_KNOWN
 from tests.cli.program import Run, command, environment, prove, prove_here, settled, strings_shown, tables, written
 
 DEFAULT_RULES = ("rheo", "rrsw", "flow")
@@ -156,19 +157,20 @@ def test_all_schemes_and_variations_are_listed_each_with_its_line_and_what_to_ex
     run = prove(tmp_path, "schemes")
     assert (run.status, run.err) == (0, "")
     rows = {line.split()[0]: line for line in run.out.splitlines() if line.strip() and not line.startswith(" ─")}
-    assert set(rows) == {"scheme", *SCHEMES, *VARIATIONS}
-    for name in (*SCHEMES, *VARIATIONS):
-        assert ALL[name].line in rows[name]
-        assert rows[name].rstrip().endswith("lossless" if ALL[name].lossless else "biased")
+    assert set(rows) == {"scheme", *SCHEMES_KNOWN}
+    assert {*SCHEMES, *VARIATIONS, *ZOO, *LOSSY, *PLANNED} == set(SCHEMES_KNOWN)
+    for name, named in SCHEMES_KNOWN.items():
+        assert named.line in rows[name]
+        assert rows[name].rstrip().endswith(f" {named.expected}")
 
 
 def test_all_faults_are_listed_each_with_the_condition_it_breaks(tmp_path: Path) -> None:
     run = prove(tmp_path, "faults")
     assert (run.status, run.err) == (0, "")
     rows = {line.split()[0]: line for line in run.out.splitlines() if line.strip() and not line.startswith(" ─")}
-    assert set(rows) == {"fault", *FAULTS}
-    assert len(FAULTS) >= 15
-    assert all(FAULTS[name].line in rows[name] for name in FAULTS)
+    assert set(rows) == {"fault", *FAULTS, *CONTROLS}
+    assert (len(FAULTS), len(CONTROLS)) == (18, 15)
+    assert all(named.line in rows[name] for name, named in {**FAULTS, **CONTROLS}.items())
 
 
 def test_help_and_version_are_there(tmp_path: Path) -> None:

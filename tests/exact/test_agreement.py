@@ -10,10 +10,10 @@ from rheo_proof.exact.chance import Chance, Token, Var
 from rheo_proof.exact.errors import SoundnessError
 from rheo_proof.exact.number import Q
 from rheo_proof.schemes.drafting.rheo import Expansion, Rheo
-from rheo_proof.schemes.registry import ALL
 from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 from rheo_proof.theorems.agreement import replay_agrees
 from rheo_proof.theorems.instances import Entry, Source, prove
+from rheo_proof.theorems.zoo import EVERY
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def named(method: type[Rheo]) -> Named:
     return Named("cheat", "a cheat", lambda p: p, lambda p: Scheme(p.drafting(method), p.verifying()), True)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_replay_finishes_on_small_models_of_every_named_scheme(name: str) -> None:
     assert replay_agrees(Entry.of(name, Parameters(slots=2, head=1, nodes=3))) == 2
 
@@ -53,7 +53,7 @@ def test_replay_finishes_on_small_models_of_every_named_scheme(name: str) -> Non
 def test_a_scheme_that_tells_latent_tokens_apart_is_noticed(
     method: type[Rheo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ALL, "cheat", named(method))
+    monkeypatch.setitem(EVERY, "cheat", named(method))
     entry = Entry.of("cheat", Parameters(slots=2, head=0, depth=1, nodes=1))
     (fooled,) = prove(Source("random", 0, 3, 1), [entry])
     assert fooled.verdict == "lossless"
@@ -62,6 +62,6 @@ def test_a_scheme_that_tells_latent_tokens_apart_is_noticed(
 
 
 def test_a_latent_token_as_a_condition_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(ALL, "cheat", named(Condition))
+    monkeypatch.setitem(EVERY, "cheat", named(Condition))
     with pytest.raises(TypeError, match="used as a condition"):
         prove(Source("random", 0, 3, 1), [Entry.of("cheat", Parameters(slots=2, head=0, depth=1, nodes=1))])
