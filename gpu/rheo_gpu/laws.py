@@ -6,8 +6,6 @@ logits -inf) becomes a row of zeros: nothing is drafted below it and nothing emi
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -43,7 +41,7 @@ def read(logits: Tensor, how: Processing | None) -> tuple[Tensor, Tensor]:
     """
     if how is not None and _plain(how):
         law = logits.softmax(-1, dtype=wide(logits[..., :0]).dtype)
-        return law, law[..., :1].isfinite()
+        return law, law[..., :1] >= 0
     law = process(logits, how)
     return law, law.amax(-1, keepdim=True) > 0
 
@@ -62,69 +60,71 @@ def ordered(logits: Tensor, how: Processing | None, sparse: int | None) -> tuple
         q, tokens = best(process(logits, how), sparse + 1)
         more, q = q[..., sparse:] > 0, q[..., :sparse]
         return tokens[..., :sparse], torch.where(more, q / q.sum(-1, keepdim=True), q)
-    greedy = isinstance(how.temperature, Tensor) or how.temperature == 0  # the first of the best is asked for
-    row, tokens = best(logits, sparse) if greedy else _largest(logits, sparse)
-    row = wide(row)
-    top = row[..., :1]
-    sound = top.isfinite()
-    q = _softmax(torch.where(sound, row - top, 0.0), how.temperature)
-    if how.min_p is not None:
-        q = _only(q, q >= _column(how.min_p, q) * q[..., :1])
+    row, tokens = best(logits, sparse)
+    if _plain(how):
+        q = row.softmax(-1).nan_to_num(0.0)  # a row that is no law has a NaN in front, and then everywhere
+    else:
+        top = row[..., :1]
+        sound = top.isfinite()
+        q = _softmax(torch.where(sound, row - top, 0.0), how.temperature)
+        if how.min_p is not None:
+            q = _only(q, q >= _column(how.min_p, q) * q[..., :1])
+        q = torch.where(sound, q, 0.0)
     # Now, since two logits may have become one probability: then the lower token id comes first.
-    q, tokens = _in_order(torch.where(sound, q, 0.0), tokens)
-    return tokens, q
+    place = _leading(q, tokens, sparse)
+    return tokens.gather(-1, place), q.gather(-1, place)
 
 
 def best(row: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k largest entries of rows [.., V] in the order (-entry, token id): entries and tokens, both [.., k]."""
-    if k >= row.shape[-1]:
-        return row.sort(dim=-1, descending=True, stable=True)
-    return _in_order(*_largest(row, k))
-
-
-def _largest(row: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """`best`, but for the order of equal entries. k < V.
+    """The k largest entries of rows [.., V] in the order (-entry, token id): entries and tokens, both [.., k].
 
     By blocks of tokens, so that a long row is read once. Let the k best blocks be those with the largest entries, ties
     to the lower block. They hold the k best tokens: each of them has a token that comes before all of any other block.
     """
     vocab = row.shape[-1]
-    block = next((size for size in BLOCKS if vocab >= 4 * size * k), 0)
-    if not block:
-        return _largest_of_few(row, k)
-    if vocab % block:
-        row = torch.nn.functional.pad(row, (0, -vocab % block), value=float("-inf"))
-    rows, each = math.prod(row.shape[:-1]), row.shape[-1] // block
-    parts = row.reshape(rows, each, block)
-    blocks = _largest(parts.amax(-1), k)[1].sort(-1)[0]
-    above = torch.arange(0, rows * each, each, device=row.device)
-    chosen = parts.flatten(0, 1).index_select(0, (above[:, None] + blocks).flatten())
-    entries, place = _largest(chosen.view(*row.shape[:-1], k * block), k)
-    blocks = blocks.view(*row.shape[:-1], k)
-    tokens = blocks.gather(-1, place // block) * block + place % block
-    return entries, tokens.clamp(max=vocab - 1) if vocab % block else tokens
+    if k >= vocab:
+        return wide(row).sort(dim=-1, descending=True, stable=True)
+    blocks = [size for size in BLOCKS if vocab >= 4 * size * k]
+    entries, begins = row.reshape(-1, vocab), torch.arange(0, vocab, [*blocks, 1][0], device=row.device)
+    for block, finer in zip(blocks, [*blocks[1:], 1], strict=False):
+        entries, begins = _in_best_blocks(entries, begins, block, finer, k)
+    entries = wide(entries)
+    place, shape = _leading(entries, begins, k), (*row.shape[:-1], k)
+    return entries.gather(1, place).view(shape), begins.expand(entries.shape).gather(1, place).view(shape)
 
 
-def _largest_of_few(row: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The same with one `topk`, which leaves open which of several equal entries it takes.
+def _in_best_blocks(entries: Tensor, begins: Tensor, block: int, finer: int, k: int) -> tuple[Tensor, Tensor]:
+    """The entries [rows, k block] of the k best blocks, of which `begins` holds the first tokens.
 
-    All entries above the k-th are in; those that equal it fill up in the order of their ids, which counting finds
-    without a sort of the row.
+    Also the tokens with which finer blocks of them begin. Those of a block follow one another.
     """
-    entries, tokens = row.topk(k, -1)
-    least = entries[..., -1:]
-    above = (entries != least).sum(-1, keepdim=True, dtype=torch.int32)  # so that NaN is above everything
-    seen = (row == least).cumsum(-1, dtype=torch.int32)
-    number = torch.arange(1, k + 1, device=row.device, dtype=torch.int32)
-    tied = torch.searchsorted(seen, number - above)
-    return entries, torch.where(number <= above, tokens, tied)
+    rows, size = entries.shape
+    if size % block:
+        entries = torch.nn.functional.pad(entries, (0, -size % block), value=float("-inf"))
+    parts = entries.reshape(-1, block)
+    each = len(parts) // rows
+    chosen = _leading(wide(parts.amax(-1)).view(rows, each), begins, k)
+    above = torch.arange(0, rows * each, each, device=entries.device)
+    entries = parts.index_select(0, (chosen + above[:, None]).flatten()).view(rows, k * block)
+    begins = begins.expand(rows, each).gather(1, chosen)[..., None] + torch.arange(
+        0, block, finer, device=entries.device
+    )
+    return entries, begins.flatten(1)
 
 
-def _in_order(entries: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Sorted by (-entry, token id)."""
-    tokens, order = tokens.sort(-1)
-    entries, again = entries.gather(-1, order).sort(dim=-1, descending=True, stable=True)
-    return entries, tokens.gather(-1, again)
+def _leading(entries: Tensor, tokens: Tensor, k: int) -> Tensor:
+    """Where the first k in the order (-entry, token id) are, [.., k]; NaN comes before all other entries.
+
+    `topk` alone would leave open which of several equal entries it takes. An entry of 32 bits and its token id make one
+    integer of 64, with no two alike: the bits of a positive float, read as an integer, are in the order of the floats.
+    """
+    if entries.dtype == torch.float64:
+        by_token = tokens.expand(entries.shape).argsort(-1)
+        by_entry = entries.gather(-1, by_token).sort(dim=-1, descending=True, stable=True)[1]
+        return by_token.gather(-1, by_entry[..., :k])
+    size = entries.abs().view(torch.int32)
+    size = torch.where(entries < 0, -size, size)
+    return torch.sub(tokens, size, alpha=1 << 32).topk(k, -1, largest=False)[1]
 
 
 def wide(logits: Tensor) -> Tensor:

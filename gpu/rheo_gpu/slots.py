@@ -35,18 +35,6 @@ class Tail:
     x: Tensor
     there: Tensor
 
-    def at(self, index: Tensor) -> Tail:
-        """The tails of one expanded node of each request: index [R] -> tensors without the axis E."""
-        row = index[:, None]
-        wide = row[..., None].expand(-1, -1, self.tokens.shape[-1])
-        return Tail(
-            self.tokens.gather(1, wide)[:, 0],
-            self.q.gather(1, wide)[:, 0],
-            self.z.gather(1, row)[:, 0],
-            self.x.gather(1, row)[:, 0],
-            self.there.gather(1, row)[:, 0],
-        )
-
     @property
     def q_x(self) -> Tensor:
         """q of the sampled tokens."""
@@ -55,7 +43,7 @@ class Tail:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slots of E expanded nodes, all [R, E, K]: tokens (-1 where there is no slot), factors, there."""
+    """The slots of E expanded nodes, all [R, E, K]. Where a slot is not `there`, token and factor mean nothing."""
 
     tokens: Tensor
     factors: Tensor
@@ -73,28 +61,43 @@ def expand(tokens: Tensor, q: Tensor, draft_u: Tensor, config: Config) -> tuple[
     if tokens.shape[-1] < K + 1:
         missing = K + 1 - tokens.shape[-1]
         tokens, q = _padded(tokens, missing), _padded(q, missing)
-    head, tail_tokens, tail_q = q[..., :m], tokens[..., m:], q[..., m:]
-    there = tail_q[..., 0] > 0 if m < K else torch.zeros_like(q[..., 0], dtype=torch.bool)
+    head, tail_q = q[..., :m], q[..., m:]
     z = added(tail_q).clamp(max=1.0) if m else torch.ones_like(q[..., 0])
     x = inverse_cdf(tail_q, draft_u)
-    tail = Tail(tail_tokens, *_lifted(tail_q, z), x, there)
+    place = _places(x + m, config)
+    factors = q.gather(-1, place)
+    exists = factors > 0
+    there = exists[..., m] if m < K else torch.zeros_like(x, dtype=torch.bool)
+    if m < K:
+        factors[..., m] = _proxy(head, tail_q, z, config)
+        if config.fill_scale < 1:
+            factors[..., m + 1 :] *= config.fill_scale
+    return Slots(tokens.gather(-1, place), factors, exists), Tail(tokens[..., m:], *_lifted(tail_q, z), x, there)
 
-    proxy = torch.minimum(head[..., -1], z) if m else z
+
+def _places(sampled: Tensor, config: Config) -> Tensor:
+    """The places of slots in the order of the law [R, E, K], given those of the sampled tokens [R, E].
+
+    All places from m on that are not the sampled one, in order, are fills.
+    """
+    K, m = config.slots, config.head
+    heads = torch.arange(m, device=sampled.device).expand(*sampled.shape, -1)
+    if m == K:
+        return heads
+    sampled, fill = sampled[..., None], torch.arange(m, K - 1, device=sampled.device)
+    return torch.cat([heads, sampled, fill + (fill >= sampled)], -1)
+
+
+def _proxy(head: Tensor, tail_q: Tensor, z: Tensor, config: Config) -> Tensor:
+    """The factors of the sampled slots, [R, E]."""
     if config.proxy == "tail":
-        proxy = torch.maximum(config.proxy_scale * z, tail_q[..., 0])
-    place = torch.arange(max(K - m - 1, 0), device=q.device)
-    fill = place + (place >= x[..., None])
-    fill_q = tail_q.gather(-1, fill)
-    sampled = tail_tokens.gather(-1, x[..., None])
-    made = torch.cat([tokens[..., :m], sampled, tail_tokens.gather(-1, fill)], -1)[..., :K]
-    factors = torch.cat([head, proxy[..., None], config.fill_scale * fill_q], -1)[..., :K]
-    exists = torch.cat([head > 0, there[..., None], fill_q > 0], -1)[..., :K]
-    return Slots(torch.where(exists, made, -1), factors, exists), tail
+        return torch.maximum(config.proxy_scale * z, tail_q[..., 0])
+    return torch.minimum(head[..., -1], z) if config.head else z
 
 
 def kinds(slots: Tensor, config: Config) -> Tensor:
     """The kinds of slots, by their place."""
-    return torch.where(slots < config.head, HEAD, torch.where(slots == config.head, SAMPLED, FILL))
+    return HEAD + (slots >= config.head).long() + (slots > config.head)  # SAMPLED is next, then FILL
 
 
 def _padded(values: Tensor, missing: int) -> Tensor:
@@ -102,8 +105,8 @@ def _padded(values: Tensor, missing: int) -> Tensor:
 
 
 def _lifted(q: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-    """q and z times the power of two that brings z to 1/2 at least, or as far as one number can."""
+    """q and z times the power of two that brings z to 1/2 at least, or as far as one number can; as they are for 0."""
     most = math.frexp(torch.finfo(z.dtype).max)[1]
     mantissa, _ = torch.frexp(z)
-    scale = torch.where((z > 0) & (z < 0.5), mantissa / z, 1.0).clamp(max=2.0 ** (most // 2))
+    scale = (mantissa / z).nan_to_num_(nan=1.0).clamp_(1.0, 2.0 ** (most // 2))
     return q * scale[..., None], z * scale

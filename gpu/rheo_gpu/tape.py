@@ -67,32 +67,36 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     """The first index whose cumulative weight exceeds u times the total; weights [.., n] and u [..] -> [..].
 
     An index of weight 0 is never drawn, even where a parallel sum has rounded its cumulative weight up. Should rounding
-    leave u at the total, it is the last index of positive weight. Where all weights are 0 the answer means nothing.
+    leave u at the total, it is the first index of positive weight with which the sum gets as far as it gets. Where all
+    weights are 0 the answer means nothing.
 
     A long row is searched block by block, and entry by entry in one block alone. Which blocks have weight is asked of
     the weights, by a sum of each, so that the block which is found has an index to draw.
     """
     cdf, size = weights.cumsum(-1), weights.shape[-1]
-    bar = u.unsqueeze(-1) * cdf[..., -1:]
+    total = cdf[..., -1:]
+    bar = torch.nextafter(u.unsqueeze(-1) * total, total)
     if size <= 4 * BLOCK:
-        return _pick(cdf > bar, weights > 0)
+        return _pick(cdf, bar, weights)
     whole = size - size % BLOCK
     mass = weights[..., :whole].view(*weights.shape[:-1], whole // BLOCK, BLOCK).sum(-1)
     ends = cdf[..., BLOCK - 1 :: BLOCK]
     if whole < size:
         mass = torch.cat([mass, weights[..., whole:].sum(-1, keepdim=True)], -1)
-        ends = torch.cat([ends, cdf[..., -1:]], -1)
-    block = _pick(ends > bar, mass > 0).unsqueeze(-1)
-    index = (block * BLOCK + torch.arange(BLOCK, device=weights.device)).clamp(max=size - 1)
-    place = _pick(cdf.gather(-1, index) > bar, weights.gather(-1, index) > 0)
-    return index.gather(-1, place.unsqueeze(-1))[..., 0]
+        ends = torch.cat([ends, total], -1)
+    block = _pick(ends, bar, mass)
+    index = torch.add(torch.arange(BLOCK, device=weights.device), block.unsqueeze(-1), alpha=BLOCK)
+    if whole < size:
+        index = index.clamp(max=size - 1)
+    return torch.add(_pick(cdf.gather(-1, index), bar, weights.gather(-1, index)), block, alpha=BLOCK)
 
 
-def _pick(reached: Tensor, positive: Tensor) -> Tensor:
-    """The first index that is reached and positive, else the last positive one; masks [.., n] -> [..]."""
-    size = positive.shape[-1]
-    place = torch.arange(1, size + 1, device=positive.device)
-    return (torch.where(reached, 2 * size + 1 - place, place) * positive).argmax(-1)
+def _pick(cdf: Tensor, bar: Tensor, weights: Tensor) -> Tensor:
+    """The first index of positive weight at which the cdf reaches the bar, else where it is largest; [.., n] -> [..].
+
+    Cut off at the bar, all that reach it are equal, and `argmax` takes the first.
+    """
+    return torch.minimum(cdf, bar).masked_fill_(weights <= 0, -1.0).argmax(-1)
 
 
 def first(mask: Tensor) -> Tensor:

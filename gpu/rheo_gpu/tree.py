@@ -6,7 +6,7 @@ equal ones in creation order: so equal floats tie as specified. A loop runs over
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -99,16 +99,16 @@ class Drafted:
     """What the expansion of one layer made: by expanded node [R, W], by slot [R, W, K], by candidate [R, W K].
 
     Drafted nodes are numbered in the order of their creation, the root being 0: nodes [R, W] are the expanded ones,
-    parents [R, W K] those above the candidates. The value of a slot that does not exist is -1. paths are
-    [R, W K, layer + 1].
+    parents [R, W K] those above the candidates. best_q [R, W] are the largest probabilities of their laws. The value of
+    a slot that does not exist is -1, and so is its token.
     """
 
+    layer: Layer
     nodes: Tensor
+    best_q: Tensor
     slots: Slots
     tail: Tail
     values: Tensor
-    paths: Tensor
-    broken: Tensor
 
     @property
     def parents(self) -> Tensor:
@@ -131,11 +131,14 @@ def draft_trees(
     root = torch.full((len(u), 1), -1, dtype=torch.int64, device=u.device)
     layer = Layer(0, root, root[..., None][..., :0], root, root < 0)
     nodes, value = torch.zeros_like(root), torch.ones_like(root, dtype=u.dtype)
+    uniforms = u.unbind(1)
     for depth, width in enumerate(config.widths):
         logits = draft(layer)
         if logits.shape[:-1] != layer.tokens.shape:
             raise ValueError(f"draft rows of shape {tuple(logits.shape)}, expected {tuple(layer.tokens.shape)} and V")
-        made.append(_expanded(layer, nodes, value, ordered(logits, how, config.sparse), u[:, depth, :width], config))
+        made.append(
+            _expanded(layer, nodes, value, ordered(logits, how, config.sparse), uniforms[depth][:, :width], config)
+        )
         if depth + 1 < config.depth:
             layer, value, best = _beam(layer, made[-1], config.widths[depth + 1])
             nodes = best + created
@@ -147,17 +150,16 @@ def _expanded(
     layer: Layer, nodes: Tensor, value: Tensor, law: tuple[Tensor, Tensor], u: Tensor, config: Config
 ) -> Drafted:
     tokens, q = law
-    slots, tail = expand(tokens, q.to(u.dtype), u, config)
-    there = slots.there & layer.there[..., None]
-    slots = Slots(torch.where(there, slots.tokens, -1), slots.factors, there)
-    path = layer.paths[:, :, None].expand(-1, -1, config.slots, -1)
+    q = q.to(u.dtype) * layer.there[..., None]  # a node that is not there has an empty law, hence no slots
+    slots, tail = expand(tokens, q, u, config)
+    absent = ~slots.there
     return Drafted(
+        layer,
         nodes,
-        slots,
-        Tail(tail.tokens, tail.q, tail.z, tail.x, tail.there & layer.there),
-        torch.where(there, value[..., None] * slots.factors, -1.0).flatten(1),
-        torch.cat([path, slots.tokens[..., None]], -1).flatten(1, 2),
-        (~(q[..., 0] > 0) & layer.there).any(1),
+        q[..., 0],
+        Slots(slots.tokens.masked_fill(absent, -1), slots.factors, slots.there),
+        tail,
+        (value[..., None] * slots.factors).masked_fill_(absent, -1.0).flatten(1),
     )
 
 
@@ -165,57 +167,64 @@ def _beam(above: Layer, made: Drafted, width: int) -> tuple[Layer, Tensor, Tenso
     """The best nodes of a layer, their values, and which of its candidates they are."""
     value, best = made.values.sort(dim=-1, descending=True, stable=True)
     value, best = value[:, :width], best[:, :width]
-    paths = made.paths.gather(1, best[..., None].expand(-1, -1, made.paths.shape[-1]))
-    parents = best // made.slots.tokens.shape[-1]
-    return Layer(above.layer + 1, paths[..., -1], paths, parents, value >= 0), value, best
+    tokens, parents = made.slots.tokens.flatten(1).gather(1, best), best // made.slots.tokens.shape[-1]
+    paths = torch.cat([_rows(above.paths, parents), tokens[..., None]], -1)
+    return Layer(above.layer + 1, tokens, paths, parents, value >= 0), value, best
 
 
 def _pruned(config: Config, made: list[Drafted], u: Tensor, budgets: Tensor | None, vocab: int) -> Trees:
-    """Keep the best of all candidates. Candidate c is drafted node c + 1."""
-    batch, device = len(u), u.device
-    values, parents, expanded = (_joined([getattr(d, name) for d in made]) for name in ("values", "parents", "nodes"))
+    """Keep the best of all candidates. Candidate c is drafted node c + 1, in a slot of expanded node c // K."""
+    values, expanded, there, best_q = (
+        _joined(parts) for parts in zip(*((d.values, d.nodes, d.layer.there, d.best_q) for d in made), strict=True)
+    )
+    slot_tokens = _joined([d.slots.tokens for d in made])
     value, order = values.sort(dim=-1, descending=True, stable=True)
     value, order = value[:, : config.kept], order[:, : config.kept]
-    place = torch.arange(config.kept, device=device)
+    place = torch.arange(1, config.kept + 1, device=u.device)
     kept = value >= 0
     if budgets is not None:
-        kept = kept & (place < budgets[:, None])
+        kept = kept & (place <= budgets[:, None])
     # By drafted node: its rank, 0 for the root and for those that are not kept; and its number if it was expanded.
-    rank = torch.zeros(batch, 1 + values.shape[1], dtype=torch.int64, device=device)
-    rank = rank.scatter(1, order + 1, torch.where(kept, place + 1, 0))
-    numbers = torch.arange(expanded.shape[1], device=device).expand(batch, -1)
-    number = torch.full_like(rank, -1).scatter(1, expanded, numbers)
+    rank = torch.zeros(len(u), 1 + values.shape[1], dtype=torch.int64, device=u.device)
+    rank.scatter_(1, order + 1, place * kept)
+    number = torch.full_like(rank, -1)
+    number.scatter_(1, expanded, torch.arange(expanded.shape[1], device=u.device).expand_as(expanded))
 
-    def at_kept(by_candidate: Tensor, at_root: int) -> Tensor:
-        chosen = torch.where(kept, by_candidate.gather(1, order), -1)
-        return torch.cat([torch.full_like(chosen[:, :1], at_root), chosen], 1)
-
-    paths = _joined([pad(d.paths, (0, config.depth - d.paths.shape[-1]), value=-1) for d in made])
-    path = torch.where(kept[..., None], paths.gather(1, order[..., None].expand(-1, -1, config.depth)), -1)
-    path = torch.cat([torch.full_like(path[:, :1], -1), path], 1)
-    slot = torch.arange(values.shape[1], device=device).remainder(config.slots).expand(batch, -1)
-    slot_tokens = _joined([d.slots.tokens for d in made])
     owner = rank.gather(1, expanded)
+    above, slot = order // config.slots, order % config.slots
+    token = slot_tokens.flatten(1).gather(1, order)
+    path = _rows(_joined([pad(d.layer.paths, (0, config.depth - d.layer.layer), value=-1) for d in made]), above)
+    depth = (path >= 0).sum(-1)
+    path = path.scatter(-1, depth[..., None], token[..., None])
+
+    def with_root(nodes: Tensor, padding: int, root: int) -> Tensor:
+        return pad(torch.where(kept, nodes, padding), (1, 0), value=root)
+
     return Trees(
-        tokens=at_kept(slot_tokens.flatten(1), -1),
-        parents=at_kept(rank.gather(1, parents), -1),
-        depths=(path >= 0).sum(-1),
-        kinds=at_kept(kinds(slot, config), ROOT).clamp(min=NOTHING),
-        slots=at_kept(slot, -1),
-        values=torch.cat([torch.ones_like(value[:, :1]), torch.where(kept, value, 0.0)], 1),
-        paths=path,
-        expansion=at_kept(number[:, 1:], 0),
-        children=rank[:, 1:].reshape(batch, expanded.shape[1], config.slots),
+        tokens=with_root(token, -1, -1),
+        parents=with_root(owner.gather(1, above), -1, -1),
+        depths=with_root(depth + 1, 0, 0),
+        kinds=with_root(kinds(slot, config), NOTHING, ROOT),
+        slots=with_root(slot, -1, -1),
+        values=pad(value.masked_fill(~kept, 0.0), (1, 0), value=1.0),
+        paths=pad(path.masked_fill(~kept[..., None], -1), (0, 0, 1, 0), value=-1),
+        expansion=with_root(number.gather(1, order + 1), -1, 0),
+        children=rank[:, 1:].view(slot_tokens.shape),
         slot_tokens=slot_tokens,
-        owner=torch.where((owner > 0) | (expanded == 0), owner, -1),
+        owner=owner.masked_fill((owner == 0) & (expanded > 0), -1),
         tail=Tail(*(_joined([getattr(d.tail, name) for d in made]) for name in ("tokens", "q", "z", "x", "there"))),
         draft_used=torch.stack([pad(d.tail.there, (0, u.shape[2] - d.tail.there.shape[1])) for d in made], 1),
-        broken=torch.stack([d.broken for d in made]).any(0),
+        broken=(~(best_q > 0) & there).any(1),
         widths=config.widths,
         head=config.head,
         vocab=vocab,
     )
 
 
-def _joined(parts: list[Tensor]) -> Tensor:
-    return torch.cat(parts, 1)
+def _joined(parts: Sequence[Tensor]) -> Tensor:
+    return torch.cat(list(parts), 1)
+
+
+def _rows(values: Tensor, index: Tensor) -> Tensor:
+    """Rows [R, J, n] of values [R, I, n] for an index [R, J]."""
+    return values.gather(1, index[..., None].expand(-1, -1, values.shape[-1]))
