@@ -62,7 +62,7 @@ def ordered(logits: Tensor, how: Processing | None, sparse: int | None) -> tuple
         return tokens[..., :sparse], torch.where(more, q / q.sum(-1, keepdim=True), q)
     row, tokens = best(logits, sparse)
     if _plain(how):
-        q = row.softmax(-1).nan_to_num(0.0)  # a row that is no law has a NaN in front, and then everywhere
+        q = row.softmax(-1).nan_to_num(0.0)  # a row that is no law is NaN everywhere
     else:
         top = row[..., :1]
         sound = top.isfinite()
