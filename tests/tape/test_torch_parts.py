@@ -11,8 +11,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from rheo_gpu import Config as TorchConfig
 from rheo_gpu import Processing
 from rheo_gpu.laws import best, ordered
+from rheo_gpu.slots import expand
 from rheo_gpu.tape import added, inverse_cdf, put
 from rheo_reference import Config, Models
 from rheo_reference import laws as reference_laws
@@ -111,6 +113,22 @@ def test_a_cut_law_is_that_of_the_numpy_decoder(seed: int, vocab: int, sparse: i
             assert some_tokens[i, : len(order)].tolist() == order.tolist()
             np.testing.assert_allclose(some_q[i, : len(order)], expected, rtol=1e-12)
             assert not some_q[i, len(order) :].any()
+
+
+def test_min_p_keeps_a_token_that_is_exactly_likely_enough() -> None:
+    tokens, q = ordered(torch.tensor([[0.0, 2.0, 1.0, 2.0]]), Processing(min_p=1.0), 3)
+    assert tokens[0, :2].tolist() == [1, 3]
+    assert q.tolist() == [[0.5, 0.5, 0.0]]
+
+
+def test_the_mass_of_a_tail_is_at_most_1_even_where_its_sum_is_rounded_up() -> None:
+    """Nine times 1/9 add up to more than 1; a proxy above 1 would lift a child over its parent."""
+    q = torch.tensor([[[1e-300] + 9 * [1 / 9]]], dtype=torch.float64)
+    assert added(q[..., 1:]) > 1
+    config = TorchConfig(slots=2, head=1, depth=1, nodes=2, sparse=None, proxy="tail")
+    slots, tail = expand(torch.arange(10).view(1, 1, 10), q, torch.zeros(1, 1, dtype=torch.float64), config)
+    assert tail.z.tolist() == [[1.0]]
+    assert slots.factors[0, 0, 1] == 1.0
 
 
 def test_logits_of_one_probability_are_in_the_order_of_their_ids() -> None:
