@@ -24,7 +24,8 @@ from rheo_proof.schemes.drafting.iid_paths import IidPaths
 from rheo_proof.schemes.drafting.spechub import SpecHub as SpecHubDrafting
 from rheo_proof.schemes.drafting.static import Static, full
 from rheo_proof.schemes.drafting.without_replacement import WithoutReplacement
-from rheo_proof.schemes.scheme import Drafting
+from rheo_proof.schemes.faults import FAULTS
+from rheo_proof.schemes.scheme import Drafting, Parameters, plain
 from rheo_proof.schemes.verifying.eagle_posterior import EaglePosterior
 from rheo_proof.schemes.verifying.greedy import Greedy
 from rheo_proof.schemes.verifying.kseq import KSeq, smallest_divisor, unspent
@@ -200,6 +201,15 @@ def test_an_unlikely_token_may_end_the_chain_if_it_is_kept_but_may_not_be_droppe
     fifth, model = rational("1/5"), toy(length)
     assert lossless(agreed(Chain(length, fifth), Leviathan(), model), model)
     assert not lossless(agreed(faulty.DropUnlikely(length), Leviathan(), model), model)
+
+
+def test_a_sampled_node_ranked_by_its_own_probability_is_off_by_7_40() -> None:
+    """RheoSampling with K = 2, D = 2, N = 2, m = 1."""
+    fault, parameters = FAULTS["own-probability"], Parameters(slots=2, head=1, depth=2, nodes=2)
+    faulty_scheme, right = fault.build(fault.fix(parameters)), plain(parameters)
+    law = agreed(faulty_scheme.drafting, faulty_scheme.verifying, toy(2))
+    assert law.total_variation(toy(2)) == Fraction(7, 40)
+    assert lossless(agreed(right.drafting, right.verifying, toy(2)), toy(2))
 
 
 def test_siblings_tested_in_the_order_of_draws_are_the_twin_of_sorted_ones() -> None:
