@@ -62,9 +62,10 @@ def below_one(acceptance: Mapping[int, Fraction] | list[Fraction], model: ToyMod
     """Why no ratio rule accepts so little on a model whose draft laws are its target laws; empty if nothing is wrong.
 
     `acceptance` holds Pr[tau >= l] for l = 1, 2, ..., up to the last level at which nothing is pruned. A ratio rule
-    tests a token that was drawn from t with min(1, r/t), r being what is left of the target; with p = q this loses
-    nothing. One-hot verification and K-SEQ, which divides by more than t, are no such rules. Raises `InputError` if
-    target and draft differ.
+    tests a token that was drawn from t with min(1, r/t), r being what is left of the target; with p = q and t = q this
+    loses nothing. No such rules: one-hot verification and naive sampling, K-SEQ, which divides by more than t, and
+    greedy multi-path block verification, whose t is the law of the path it selected. Raises `InputError` if target and
+    draft differ.
 
     >>> from rheo_proof.exact.families import family_model
     >>> below_one([Fraction(1), Fraction(7, 8)], family_model("identical", 0, 3, 2))
