@@ -213,13 +213,11 @@ def rrsw(config: Config) -> Rule:
     not below that of the first i - 1. Without a sampled child behind them, heads and fills share the draw y ~ p.
     """
     m = config.head
+    if not m:
+        return rheo(config)
 
     def rule(at: Visit) -> Outcome:
         r, mass = at.p, at.sampled.to(at.p.dtype)
-        if not m:
-            taken, x = coin(at, r, mass)
-            y = inverse_cdf(residual(at, r, mass), at.u)
-            return Outcome(torch.where(taken, x, y), at.tests, ~taken)
         tokens = at.slot_tokens[:, :m]
         heads = (at.children[:, :m] > 0) & at.sampled[:, None]
         tested = heads.any(1)

@@ -5,7 +5,6 @@ What computes is the benchmark's own `measure`, on the instance that a row names
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,7 +14,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -25,6 +23,7 @@ from rheo_proof.exact.errors import SoundnessError
 from rheo_proof.exact.replay import replay
 from rheo_proof.schemes.laws import draft_classes, law_by_classes, run
 from rheo_proof.schemes.scheme import RULES
+from tests.benchmark_files import load
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARK = ROOT / "benchmarks" / "enumerator.py"
@@ -32,17 +31,7 @@ PAGE = (ROOT / "docs" / "performance.md").read_text("utf-8")
 REPLAYED = " by replay"
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_enumerator", BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-bench = load()
+bench = load("enumerator")
 NAMED = {case.name: case for case in (bench.A, bench.B, bench.C, bench.D)}
 CASES = [case for cases in bench.SECTIONS.values() for case in cases]
 SMALL = replace(bench.A, vocab=3, slots=2, beam=2, depth=2, nodes=4)

@@ -14,20 +14,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 import rheo_gpu
 import rheo_reference
 import torch
+from rheo_reference.batch import prefixes
 from torch import Tensor
 
+from rheo_proof.cli.crosscheck import floats
 from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import Q, to_fraction
+from rheo_proof.exact.number import Q
 from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import Parameters, plain
+from tests.torch_models import rows as numbers
 
 CHUNK = 16384
 """Requests in one batch: small enough for the cache of a core."""
@@ -76,11 +78,6 @@ class Logits:
         return ToyModel(self.vocab, self.depth, target, draft)
 
 
-def prefixes(vocab: int, longest: int) -> list[Prefix]:
-    """All of them up to a length, in the order of the tables."""
-    return [u for length in range(longest + 1) for u in product(range(vocab), repeat=length)]
-
-
 def law(logits: Sequence[float], temperature: Fraction, top_k: int | None) -> Law:
     """Softmax and top-k in rationals; the exponential is the only thing that is rounded, to double precision."""
     top = max(logits)
@@ -109,8 +106,7 @@ class Tables:
         """The laws of a model, each probability rounded once."""
 
         def rows(source: Callable[[Prefix], Law], longest: int) -> Tensor:
-            laws = (source(u) for u in prefixes(model.vocab, longest))
-            return torch.tensor([[float(to_fraction(mass)) for mass in row] for row in laws], dtype=dtype)
+            return torch.tensor([floats.row(source(u)) for u in prefixes(model.vocab, longest)], dtype=dtype)
 
         return cls(model.vocab, rows(model.target, model.depth), rows(model.draft, model.depth - 1), True)
 
@@ -121,21 +117,12 @@ class Tables:
 
     def number(self, paths: Tensor) -> Tensor:
         """The rows of prefixes [.., L], which end where -1 begins."""
-        row = torch.zeros(paths.shape[:-1], dtype=torch.int64, device=paths.device)
-        for token in paths.unbind(-1):
-            row = torch.where(token >= 0, row * self.vocab + 1 + token, row)
-        return row
+        return numbers(paths, self.vocab)
 
 
 def torch_config(parameters: Parameters) -> rheo_gpu.Config:
     """The same sizes for the torch decoder."""
-    return rheo_gpu.Config(**_sizes(parameters))
-
-
-def _sizes(parameters: Parameters) -> dict[str, Any]:
-    names = ("slots", "head", "depth", "beam", "nodes", "sparse", "proxy", "verify")
-    scales = {name: float(to_fraction(getattr(parameters, name))) for name in ("proxy_scale", "fill_scale")}
-    return {name: getattr(parameters, name) for name in names} | scales
+    return rheo_gpu.Config(**floats.options(parameters))
 
 
 def torch_strings(
@@ -176,7 +163,7 @@ def torch_sampler(tables: Tables, parameters: Parameters, how: rheo_gpu.Processi
 def numpy_sampler(tables: Tables, parameters: Parameters) -> Sampler:
     """The same from the batched NumPy decoder."""
     how = None if tables.laws else rheo_reference.Processing()
-    config = rheo_reference.Config(**_sizes(parameters), target=how, draft=how)
+    config = rheo_reference.Config(**floats.options(parameters), target=how, draft=how)
 
     def sample(seed: int, draws: int) -> Counter[Any]:
         generator = np.random.default_rng(seed)

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-BENCHMARK = ROOT / "benchmarks" / "reference.py"
+from tests.benchmark_files import load
 
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_reference", BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-bench = load()
+bench = load("reference")
 ROW = bench.Row("a : b", "1", "2", 60.0, "at least 50", True)
 
 
