@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from rheo_proof.exact.chance import Chance, Var
+from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.schemes.tree import Kind, Node, Path, Tree
@@ -58,6 +59,13 @@ class Growth(NamedTuple):
     def variables(self) -> Iterator[Var]:
         """None: every draw is looked at."""
         return iter(())
+
+
+def at_least_1(**sizes: int) -> None:
+    """Raise `InputError` that names two sizes of a drafting method and their values unless both are positive."""
+    if min(sizes.values()) < 1:
+        named = " and ".join(f"{name} is {size}" for name, size in sizes.items())
+        raise InputError(f"{named}, expected at least 1 each")
 
 
 class Growing(ABC):

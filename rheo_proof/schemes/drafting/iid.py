@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, Q
-from rheo_proof.schemes.drafting.growing import Child, Draw, Growing
+from rheo_proof.schemes.drafting.growing import Child, Draw, Growing, at_least_1
 from rheo_proof.schemes.tree import Path
 
 
@@ -21,8 +20,7 @@ class Iid(Growing):
     depth: int
 
     def __post_init__(self) -> None:
-        if self.slots < 1 or self.depth < 1:
-            raise InputError(f"slots is {self.slots} and depth is {self.depth}, expected at least 1 each")
+        at_least_1(slots=self.slots, depth=self.depth)
 
     def children(self, model: ToyModel, prefix: Prefix, place: Path, draw: Draw) -> Sequence[Child]:
         """X_1, ..., X_K ~ q."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.schemes.drafting.growing import Child, Draw, Growing, Waiting
+from rheo_proof.schemes.drafting.growing import Child, Draw, Growing, Waiting, at_least_1
 from rheo_proof.schemes.tree import Path
 
 
@@ -23,8 +22,7 @@ class IidPaths(Growing):
     depth: int
 
     def __post_init__(self) -> None:
-        if self.paths < 1 or self.depth < 1:
-            raise InputError(f"paths is {self.paths} and depth is {self.depth}, expected at least 1 each")
+        at_least_1(paths=self.paths, depth=self.depth)
 
     def children(self, model: ToyModel, prefix: Prefix, place: Path, draw: Draw) -> Sequence[Child]:
         """The next tokens below a node that one string passes, or all at the root."""
