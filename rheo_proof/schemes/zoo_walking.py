@@ -7,20 +7,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from rheo_proof.exact.number import Q, rational
 from rheo_proof.schemes import faulty_walking as faulty
+from rheo_proof.schemes import zoo_drafts
 from rheo_proof.schemes.drafting.chain import Chain
 from rheo_proof.schemes.drafting.delayed import Delayed
 from rheo_proof.schemes.drafting.eagle import Eagle
-from rheo_proof.schemes.drafting.greedy import Greedy as GreedyDrafting
-from rheo_proof.schemes.drafting.iid import Iid
-from rheo_proof.schemes.drafting.iid_paths import IidPaths
 from rheo_proof.schemes.drafting.sequoia import best_shape
 from rheo_proof.schemes.drafting.spechub import SpecHub as SpecHubDrafting
 from rheo_proof.schemes.drafting.static import Static, full, tapered
-from rheo_proof.schemes.drafting.without_replacement import WithoutReplacement
 from rheo_proof.schemes.scheme import Drafting as DraftingMethod
 from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 from rheo_proof.schemes.verifying.eagle_posterior import EaglePosterior
@@ -41,28 +37,8 @@ from rheo_proof.schemes.verifying.walk import Verifying
 Drafts = Callable[[Parameters], DraftingMethod]
 
 
-def _iid(p: Parameters) -> Iid:
-    return Iid(p.slots, p.depth)
-
-
-def _without(p: Parameters) -> WithoutReplacement:
-    return WithoutReplacement(p.slots, p.depth)
-
-
-def _paths(p: Parameters) -> IidPaths:
-    return IidPaths(p.slots, p.depth)
-
-
-def _chain(p: Parameters) -> Chain:
-    return Chain(p.depth)
-
-
 def _stopping(p: Parameters) -> Chain:
     return Chain(p.depth, rational("1/5"))
-
-
-def _greedy(p: Parameters) -> GreedyDrafting:
-    return GreedyDrafting(p.slots, p.depth)
 
 
 def _eagle(p: Parameters) -> Eagle:
@@ -92,12 +68,8 @@ def _sequoia(p: Parameters) -> Static:
     return Static(best_shape(acceptance, min(p.nodes, room) + 1, p.depth + 1).shape, sampled=True)
 
 
-def _same(p: Parameters) -> Parameters:
-    return p
-
-
 def _entry(name: str, line: str, drafts: Drafts, rule: Callable[[Parameters], Verifying], lossless: bool) -> Named:
-    return Named(name, line, _same, lambda p: Scheme(drafts(p), rule(p)), lossless)
+    return Named(name, line, zoo_drafts.same, lambda p: Scheme(drafts(p), rule(p)), lossless)
 
 
 def _scheme(name: str, line: str, drafts: Drafts, rule: Callable[[], Verifying]) -> Named:
@@ -108,33 +80,38 @@ def _lossy(name: str, line: str, drafts: Drafts, rule: Callable[[], Verifying]) 
     return _entry(name, line, drafts, lambda p: rule(), False)
 
 
-def _control(name: str, breaks: str, drafts: Drafts, rule: Callable[[], Verifying]) -> Named:
-    return Named(name, breaks, lambda p: replace(p, variant=name), lambda p: Scheme(drafts(p), rule()), False)
-
-
 ENTRIES: tuple[Named, ...] = (
-    _scheme("leviathan", "a chain, token by token (arXiv 2211.17192, 2302.01318)", _chain, Leviathan),
+    _scheme("leviathan", "a chain, token by token (arXiv 2211.17192, 2302.01318)", zoo_drafts.chain, Leviathan),
     _scheme(
         "early-stop",
         "a chain that ends at a token with q < 1/5, which is kept (arXiv 2211.17192)",
         _stopping,
         Leviathan,
     ),
-    _scheme("rrs", "i.i.d. drafts, recursive rejection with replacement (SpecInfer, arXiv 2305.09781)", _iid, Rrs),
-    _scheme("rrs-paths", "i.i.d. paths, recursive rejection (arXiv 2305.09781, 2602.16994)", _paths, Rrs),
-    _scheme("nss", "i.i.d. drafts, naive sampling: y ~ p, then look (SpecInfer, arXiv 2305.09781)", _iid, Match),
-    _scheme("naive-tree", "i.i.d. drafts, only the first is tested (arXiv 2602.16994)", _iid, NaiveTree),
-    _scheme("kseq", "i.i.d. drafts, K-SEQ with the smallest valid divisor (SpecTr, arXiv 2310.15141)", _iid, KSeq),
+    _scheme(
+        "rrs", "i.i.d. drafts, recursive rejection with replacement (SpecInfer, arXiv 2305.09781)", zoo_drafts.iid, Rrs
+    ),
+    _scheme("rrs-paths", "i.i.d. paths, recursive rejection (arXiv 2305.09781, 2602.16994)", zoo_drafts.paths, Rrs),
+    _scheme(
+        "nss", "i.i.d. drafts, naive sampling: y ~ p, then look (SpecInfer, arXiv 2305.09781)", zoo_drafts.iid, Match
+    ),
+    _scheme("naive-tree", "i.i.d. drafts, only the first is tested (arXiv 2602.16994)", zoo_drafts.iid, NaiveTree),
+    _scheme(
+        "kseq", "i.i.d. drafts, K-SEQ with the smallest valid divisor (SpecTr, arXiv 2310.15141)", zoo_drafts.iid, KSeq
+    ),
     _entry(
         "kseq-safe",
         "i.i.d. drafts, K-SEQ with the divisor K (SpecTr, arXiv 2310.15141)",
-        _iid,
+        zoo_drafts.iid,
         lambda p: KSeq(Q(p.slots)),
         True,
     ),
-    _scheme("kseq-paths", "i.i.d. paths, K-SEQ (SpecTr, arXiv 2310.15141)", _paths, KSeq),
+    _scheme("kseq-paths", "i.i.d. paths, K-SEQ (SpecTr, arXiv 2310.15141)", zoo_drafts.paths, KSeq),
     _scheme(
-        "rsd-c", "draws without replacement, recursive rejection with their laws (arXiv 2402.14160)", _without, Rrs
+        "rsd-c",
+        "draws without replacement, recursive rejection with their laws (arXiv 2402.14160)",
+        zoo_drafts.without,
+        Rrs,
     ),
     _scheme("sequoia", "draws without replacement on the best shape for them (arXiv 2402.12374)", _sequoia, Rrs),
     _scheme("eagle-1", "draws without replacement on a fixed shape (arXiv 2401.15077)", _eagle_1, Rrs),
@@ -145,8 +122,10 @@ ENTRIES: tuple[Named, ...] = (
         lambda p: SpecHub(),
         True,
     ),
-    _scheme("greedy", "top K - 1 and one sampled draft, tested first (arXiv 2502.18779)", _greedy, Greedy),
-    _scheme("greedy-top-first", "top K - 1 and one sampled draft, tested last (arXiv 2502.18779)", _greedy, Rrsw),
+    _scheme("greedy", "top K - 1 and one sampled draft, tested first (arXiv 2502.18779)", zoo_drafts.greedy, Greedy),
+    _scheme(
+        "greedy-top-first", "top K - 1 and one sampled draft, tested last (arXiv 2502.18779)", zoo_drafts.greedy, Rrsw
+    ),
     _scheme(
         "eagle",
         "dynamic top-K tree, evaluate_posterior (EAGLE-2/3, arXiv 2406.16858, 2503.01840)",
@@ -195,65 +174,65 @@ LOSSY: tuple[Named, ...] = (
     _lossy(
         "static-mixing",
         "a chain verified against 3/4 p + 1/4 q (lossy variant of arXiv 2211.17192)",
-        _chain,
+        zoo_drafts.chain,
         lambda: StaticMixing(rational("1/4")),
     ),
 )
 """Rules that give up the law for speed."""
 
 CONTROLS: tuple[Named, ...] = (
-    _control(
+    zoo_drafts.control(
         "rrs-skip-repeated",
         "the number of tests looks at the tokens: a repeated draft is skipped, q not adjusted",
-        _iid,
+        zoo_drafts.iid,
         faulty.SkipRepeated,
     ),
-    _control(
+    zoo_drafts.control(
         "rsd-unnormalised",
         "X is tested against a law it was not drawn from: q without the drawn tokens, not renormalised",
-        _without,
+        zoo_drafts.without,
         faulty.Unnormalised,
     ),
-    _control(
+    zoo_drafts.control(
         "rsd-sort-by-token",
         "siblings are not tested in the order of their draws: by token id",
-        _without,
+        zoo_drafts.without,
         lambda: faulty.Sorted(faulty.by_token),
     ),
-    _control(
+    zoo_drafts.control(
         "rsd-sort-by-q",
         "siblings are not tested in the order of their draws: by decreasing q",
-        _without,
+        zoo_drafts.without,
         lambda: faulty.Sorted(faulty.by_probability),
     ),
-    _control(
+    zoo_drafts.control(
         "rsd-top-as-draws",
         "a deterministic child is tested as if it had been drawn: top K with the laws of draws",
         lambda p: faulty.TopAsDraws(full(p.slots, p.depth)),
         Rrs,
     ),
-    _control(
+    zoo_drafts.control(
         "kseq-clipped",
         "the tests take more of p than there is: K-SEQ with divisor 1, the negative rest set to 0",
-        _iid,
+        zoo_drafts.iid,
         lambda: faulty.Clipped(rational(1)),
     ),
-    _control(
+    zoo_drafts.control(
         "kseq-clipped-5/4",
         "the tests take more of p than there is: K-SEQ with divisor 5/4, the negative rest set to 0",
-        _iid,
+        zoo_drafts.iid,
         lambda: faulty.Clipped(rational("5/4")),
     ),
-    _control(
+    zoo_drafts.control(
         "chain-drop-unlikely",
         "whether x is presented looks at x: dropped where q(x) < 1/5",
         lambda p: faulty.DropUnlikely(p.depth),
         Leviathan,
     ),
-    _control(
+    zoo_drafts.control(
         "sglang-repeated",
         "siblings are not distinct: i.i.d. drafts for a rule that adds up their p",
-        _iid,
+        zoo_drafts.iid,
         SglangThresholds,
     ),
 )

@@ -7,18 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Protocol
 
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.number import Q
 from rheo_proof.schemes import faulty_weighted as faulty
-from rheo_proof.schemes.drafting.chain import Chain
-from rheo_proof.schemes.drafting.greedy import Greedy
+from rheo_proof.schemes import zoo_drafts
 from rheo_proof.schemes.drafting.iid import Iid
-from rheo_proof.schemes.drafting.iid_paths import IidPaths
 from rheo_proof.schemes.drafting.static import full
-from rheo_proof.schemes.drafting.without_replacement import WithoutReplacement
 from rheo_proof.schemes.faulty_walking import TopAsDraws
 from rheo_proof.schemes.scheme import Drafting, Named, Parameters, Scheme
 from rheo_proof.schemes.verifying.block import Block
@@ -53,32 +49,8 @@ def told_paths(q: Law, k: int) -> Tuples:
     return Iid(k, 1).tuples(q)
 
 
-def _chain(p: Parameters) -> Chain:
-    return Chain(p.depth)
-
-
-def _iid(p: Parameters) -> Iid:
-    return Iid(p.slots, p.depth)
-
-
-def _without(p: Parameters) -> WithoutReplacement:
-    return WithoutReplacement(p.slots, p.depth)
-
-
-def _greedy(p: Parameters) -> Greedy:
-    return Greedy(p.slots, p.depth)
-
-
-def _paths(p: Parameters) -> IidPaths:
-    return IidPaths(p.slots, p.depth)
-
-
-def _same(p: Parameters) -> Parameters:
-    return p
-
-
 def _scheme(name: str, line: str, drafts: Callable[[Parameters], Drafting], rule: Callable[[], Verifying]) -> Named:
-    return Named(name, line, _same, lambda p: Scheme(drafts(p), rule()), True)
+    return Named(name, line, zoo_drafts.same, lambda p: Scheme(drafts(p), rule()), True)
 
 
 def _told(
@@ -90,11 +62,7 @@ def _told(
         drafting = drafts(p)
         return Scheme(drafting, rule(told(drafting)))
 
-    return Named(name, line, _same, build, True)
-
-
-def _control(name: str, breaks: str, drafts: Callable[[Parameters], Drafting], rule: Callable[[], Verifying]) -> Named:
-    return Named(name, breaks, lambda p: replace(p, variant=name), lambda p: Scheme(drafts(p), rule()), False)
+    return Named(name, line, zoo_drafts.same, build, True)
 
 
 def _dx(p: Parameters) -> Scheme:
@@ -106,90 +74,112 @@ def planned(plan: PlanMaker, suffix: str = "") -> tuple[Named, ...]:
     """The schemes that verify by a transport plan, with a given plan maker."""
     top_down, scaled = (lambda tuples: OptimalTransport(plan, tuples)), (lambda tuples: UniverStyle(plan, tuples))
     return (
-        _told(f"ot-iid{suffix}", "i.i.d. drafts, optimal transport (SpecTr, arXiv 2310.15141)", _iid, top_down),
+        _told(
+            f"ot-iid{suffix}", "i.i.d. drafts, optimal transport (SpecTr, arXiv 2310.15141)", zoo_drafts.iid, top_down
+        ),
         _told(
             f"ot-without{suffix}",
             "draws without replacement, optimal transport (arXiv 2502.18779)",
-            _without,
+            zoo_drafts.without,
             top_down,
         ),
-        _told(f"ot-greedy{suffix}", "greedy drafts, optimal transport (arXiv 2502.18779)", _greedy, top_down),
-        _told(f"univer-iid{suffix}", "i.i.d. drafts, UniVer-style reconstruction (arXiv 2605.04543)", _iid, scaled),
+        _told(f"ot-greedy{suffix}", "greedy drafts, optimal transport (arXiv 2502.18779)", zoo_drafts.greedy, top_down),
         _told(
-            f"univer-without{suffix}",
-            "draws without replacement, UniVer-style reconstruction (arXiv 2605.04543)",
-            _without,
+            f"univer-iid{suffix}",
+            "i.i.d. drafts, UniVer-style reconstruction (arXiv 2605.04543)",
+            zoo_drafts.iid,
             scaled,
         ),
         _told(
-            f"univer-greedy{suffix}", "greedy drafts, UniVer-style reconstruction (arXiv 2605.04543)", _greedy, scaled
+            f"univer-without{suffix}",
+            "draws without replacement, UniVer-style reconstruction (arXiv 2605.04543)",
+            zoo_drafts.without,
+            scaled,
+        ),
+        _told(
+            f"univer-greedy{suffix}",
+            "greedy drafts, UniVer-style reconstruction (arXiv 2605.04543)",
+            zoo_drafts.greedy,
+            scaled,
         ),
     )
 
 
 ENTRIES: tuple[Named, ...] = (
-    _scheme("bv", "a chain, block verification with its coins (arXiv 2403.10444)", _chain, Block),
-    _scheme("hsd", "a chain, capped HSD as printed: equal to bv (arXiv 2601.05724)", _chain, CappedHsd),
-    _scheme("hsd-naive", "a chain, naive HSD, which redraws what it rejects (arXiv 2601.05724)", _chain, NaiveHsd),
-    _scheme("traversal", "draws without replacement, leaf by leaf (arXiv 2505.12398)", _without, Traversal),
-    _scheme("traversal-paths", "i.i.d. paths, merged, leaf by leaf (arXiv 2505.12398, 2602.16961)", _paths, Traversal),
+    _scheme("bv", "a chain, block verification with its coins (arXiv 2403.10444)", zoo_drafts.chain, Block),
+    _scheme("hsd", "a chain, capped HSD as printed: equal to bv (arXiv 2601.05724)", zoo_drafts.chain, CappedHsd),
+    _scheme(
+        "hsd-naive", "a chain, naive HSD, which redraws what it rejects (arXiv 2601.05724)", zoo_drafts.chain, NaiveHsd
+    ),
+    _scheme("traversal", "draws without replacement, leaf by leaf (arXiv 2505.12398)", zoo_drafts.without, Traversal),
+    _scheme(
+        "traversal-paths",
+        "i.i.d. paths, merged, leaf by leaf (arXiv 2505.12398, 2602.16961)",
+        zoo_drafts.paths,
+        Traversal,
+    ),
     _told(
-        "traversal-masses", "traversal in recursive form: equal to it (arXiv 2505.12398)", _without, WeightedRejection
+        "traversal-masses",
+        "traversal in recursive form: equal to it (arXiv 2505.12398)",
+        zoo_drafts.without,
+        WeightedRejection,
     ),
     _scheme(
         "paths-masses",
         "i.i.d. paths, weighted recursive rejection (this project)",
-        _paths,
+        zoo_drafts.paths,
         lambda: WeightedRejection(told_paths),
     ),
-    _scheme("gbv", "the best of K i.i.d. paths, block verification (arXiv 2602.16961)", _paths, Gbv),
+    _scheme("gbv", "the best of K i.i.d. paths, block verification (arXiv 2602.16961)", zoo_drafts.paths, Gbv),
     *planned(shortest_path_plan),
-    _told("greedy-scaled", "greedy drafts, scaled plan in closed form (arXiv 2502.18779)", _greedy, ScaledGreedy),
+    _told(
+        "greedy-scaled", "greedy drafts, scaled plan in closed form (arXiv 2502.18779)", zoo_drafts.greedy, ScaledGreedy
+    ),
     _scheme(
         "chain-verification",
         "RheoSampling's tree, block verification along sampled chains (this project)",
         lambda p: p.drafting(),
         ChainVerification,
     ),
-    Named("dx", "RheoSampling's tree, DX: never below RheoVerification (this project)", _same, _dx, True),
+    Named("dx", "RheoSampling's tree, DX: never below RheoVerification (this project)", zoo_drafts.same, _dx, True),
 )
 """Lossless schemes."""
 
 CONTROLS: tuple[Named, ...] = (
-    _control(
+    zoo_drafts.control(
         "traversal-sort-by-token",
         "siblings are not tested in the order of their draws: by token id",
-        _without,
+        zoo_drafts.without,
         faulty.TraversalById,
     ),
-    _control(
+    zoo_drafts.control(
         "traversal-top-as-draws",
         "a deterministic child is tested as if it had been drawn: Traversal Verification of the top-K tree",
         lambda p: TopAsDraws(full(p.slots, p.depth)),
         Traversal,
     ),
-    _control(
+    zoo_drafts.control(
         "traversal-by-creation",
         "a sibling is tested before the elder one's subtree is exhausted: leaves by age (code of arXiv 2602.16961)",
-        _paths,
+        zoo_drafts.paths,
         faulty.TraversalByCreation,
     ),
-    _control(
+    zoo_drafts.control(
         "hsd-uncapped",
         "the chain is kept too often: final test min(1, R_L) (released code of arXiv 2601.05724, b8575e2)",
-        _chain,
+        zoo_drafts.chain,
         faulty.UncappedHsd,
     ),
-    _control(
+    zoo_drafts.control(
         "gbv-first-maximum",
         "the selected path has another law than q~: among equal ratios the first is taken",
-        _paths,
+        zoo_drafts.paths,
         faulty.GbvFirstMaximum,
     ),
-    _control(
+    zoo_drafts.control(
         "gbv-clipped",
         "the selected path has another law than q~: ratios clipped at 1, the first is taken",
-        _paths,
+        zoo_drafts.paths,
         faulty.GbvClipped,
     ),
 )
