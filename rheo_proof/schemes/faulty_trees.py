@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from rheo_proof.exact.chance import Chance, Token
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.number import Q
-from rheo_proof.schemes.drafting.rheo import Candidate, Expansion, Rheo
+from rheo_proof.schemes.drafting.candidates import Candidate
+from rheo_proof.schemes.drafting.expansion import Expansion
+from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.tree import Node, Path
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rheo_proof.exact.chance import Chance, Token
 from rheo_proof.exact.law import Law
-from rheo_proof.schemes.drafting.rheo import Expansion
+from rheo_proof.schemes.drafting.expansion import Expansion
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
 from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 

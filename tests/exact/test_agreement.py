@@ -9,7 +9,8 @@ import pytest
 from rheo_proof.exact.chance import Chance, Token, Var
 from rheo_proof.exact.errors import SoundnessError
 from rheo_proof.exact.number import Q
-from rheo_proof.schemes.drafting.rheo import Expansion, Rheo
+from rheo_proof.schemes.drafting.expansion import Expansion
+from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 from rheo_proof.theorems.agreement import replay_agrees
 from rheo_proof.theorems.instances import Entry, Source, prove

@@ -13,7 +13,7 @@ from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import LawSource, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q, rational
-from rheo_proof.schemes.drafting.rheo import Drafting
+from rheo_proof.schemes.drafting.candidates import Drafting
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.laws import draft_classes, law_by_classes, law_by_replay

@@ -1,7 +1,7 @@
 """FlowVerification, a rule of this project: acceptance weight is carried down the whole tree.
 
 It keeps the mass of every node under the current law of the output. Kept nodes are taken in rank order, the order in
-which they were inserted; each sampled node runs the single-draft test against the whole law. On a chain this is block
+which they were inserted; `flow_masses.py` says what each insertion does to the masses. On a chain this is block
 verification (arXiv 2403.10444). The derivation is in docs/theorem.md.
 """
 
@@ -15,29 +15,9 @@ from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.program import Emission, Running
-from rheo_proof.schemes.tree import Node, Path, Tree
+from rheo_proof.schemes.tree import Node, Tree
+from rheo_proof.schemes.verifying.flow_masses import Mass, inserted, revealed
 from rheo_proof.schemes.verifying.walk import Verifying
-
-
-class Mass(NamedTuple):
-    """A node that has been processed: its prefix and mass c; after the reveal of its sampled slot also f, w and t.
-
-    The mass of an untouched token y is c p(y) before the reveal, f (w p(y) - t(y))+ after.
-    """
-
-    path: Path
-    prefix: Prefix
-    c: Q
-    f: Q = ZERO
-    w: Q = ZERO
-    t: Law | None = None
-
-    def of(self, p: Law, y: int) -> Q:
-        """The mass of an untouched token y, for the target law p at this node."""
-        if self.t is None:
-            return self.c * p[y]
-        rest = self.w * p[y] - self.t[y]
-        return self.f * rest if rest > ZERO else ZERO
 
 
 class Revealing(NamedTuple):
@@ -110,33 +90,10 @@ class Flow(Verifying):
         parent = next((mass for mass in state.done if mass.path == node.path[:-1]), None)
         if parent is None:
             return Revealing(state.done, todo)
-        p = model.target(parent.prefix)
+        p, x = model.target(parent.prefix), chance.value(node.token)
         if node.law is None:
-            x = chance.value(node.token)
-            c = parent.of(p, x)
-            return Revealing((*state.done, Mass(node.path, (*parent.prefix, x), c)) if c else state.done, todo)
-        w, t, x = parent.c, node.law, chance.value(node.token)
-        wp = [w * mass for mass in p]
-        a = min(ONE, wp[x] / t[x]) if t[x] else ONE
-        rho = ZERO
-        if a < ONE:
-            rho = (ONE - a) / sum((t[y] - wp[y] for y in range(len(p)) if t[y] > wp[y]), ZERO)
-        done = tuple(
-            Mass(m.path, m.prefix, m.c * rho, rho, w, t)
-            if m is parent
-            else Mass(m.path, m.prefix, m.c * rho, m.f * rho, m.w, m.t)
-            for m in state.done
-        )
-        return Revealing(alive((*done, Mass(node.path, (*parent.prefix, x), a))), todo)
-
-
-def alive(done: tuple[Mass, ...]) -> tuple[Mass, ...]:
-    """Leave out nodes whose whole subtree has mass 0: no later reveal with t(X) > 0 can raise it."""
-    keep: set[Path] = {()}
-    for mass in done:
-        if mass.c or mass.f:
-            keep.update(mass.path[:level] for level in range(1, len(mass.path) + 1))
-    return tuple(mass for mass in done if mass.path in keep)
+            return Revealing(inserted(state.done, parent, node.path, x, p), todo)
+        return Revealing(revealed(state.done, parent, node.path, x, p, node.law), todo)
 
 
 def settle(model: ToyModel, done: tuple[Mass, ...], at: Mass) -> tuple[Q, Spot]:
