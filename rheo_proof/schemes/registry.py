@@ -32,6 +32,18 @@ REDRAWING = ("hsd-naive",)
 They ask the target for laws off the draft tree, which no other scheme here does.
 """
 
+REJECT_EVEN_IF_SAME = (
+    *("match", "nss", "eagle", "medusa-tree"),  # no test divides by q
+    *("sglang-acc", "sglang-single", "sglang-repeated", "medusa-sampled"),  # nor here
+    *("kseq-safe", "kseq-clipped-5/4"),  # the divisor is more than 1
+    *("gbv", "gbv-first-maximum", "gbv-clipped"),  # the tested law is that of the best path, not q
+    "early-stop",  # accepts what it drafts, and may draft less
+)
+"""Rules, by the `verify` of their parameters, that may end before the last level although draft and target are the same.
+
+All others reach it then, if nothing is pruned; a test enumerates both.
+"""
+
 
 def united(*groups: Iterable[Named]) -> dict[str, Named]:
     """Schemes by name. Raises `SoundnessError` if two have the same one.

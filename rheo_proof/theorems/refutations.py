@@ -14,9 +14,13 @@ from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import to_fraction
+from rheo_proof.schemes.registry import BUDGETED, ON_RHEO_TREES, REJECT_EVEN_IF_SAME
+from rheo_proof.schemes.scheme import RULES, Parameters
 from rheo_proof.theorems.bounds import Trees, chained_bound
+from rheo_proof.theorems.levels import keeps_all
 from rheo_proof.theorems.prices import program_bound
 from rheo_proof.theorems.transport import Tuples, by_subsets
+from rheo_proof.theorems.zoo import EVERY
 
 
 def above_optimum(accepted: Fraction, p: Law, tuples: Tuples) -> str:
@@ -63,9 +67,9 @@ def below_one(acceptance: Mapping[int, Fraction] | list[Fraction], model: ToyMod
 
     `acceptance` holds Pr[tau >= l] for l = 1, 2, ..., up to the last level at which nothing is pruned. A ratio rule
     tests a token that was drawn from t with min(1, r/t), r being what is left of the target; with p = q and t = q this
-    loses nothing. No such rules: one-hot verification and naive sampling, K-SEQ, which divides by more than t, and
-    greedy multi-path block verification, whose t is the law of the path it selected. Raises `InputError` if target and
-    draft differ.
+    loses nothing. `accepts_all_if_same` says which schemes are meant. No such rules: one-hot verification and naive
+    sampling, K-SEQ with a divisor above 1, and greedy multi-path block verification, whose t is the law of the path it
+    selected. Raises `InputError` if target and draft differ.
 
     >>> from rheo_proof.exact.families import family_model
     >>> below_one([Fraction(1), Fraction(7, 8)], family_model("identical", 0, 3, 2))
@@ -79,3 +83,23 @@ def below_one(acceptance: Mapping[int, Fraction] | list[Fraction], model: ToyMod
         if rate < 1:
             return f"accepts level {level} with {rate}, although draft and target are the same"
     return ""
+
+
+def accepts_all_if_same(parameters: Parameters) -> bool:
+    """Whether `below_one` speaks of a scheme with these parameters, as its `fix` made them, on all of its levels.
+
+    Its rule is a known one that rejects nothing where draft and target are the same; and every node has a sampled child
+    that is kept: m < K, no cut of the draft laws, room for all nodes. A fault is meant if the rule it was made from is.
+
+    >>> from rheo_proof.schemes.scheme import SCHEMES
+    >>> parameters = Parameters(slots=2, head=1, depth=1, nodes=2)
+    >>> [accepts_all_if_same(SCHEMES[name].fix(parameters)) for name in ("rheo", "match", "top-k", "chain")]
+    [True, False, False, True]
+    """
+    rule, slots = parameters.verify, parameters.slots
+    if rule in REJECT_EVEN_IF_SAME or rule not in (*RULES, *EVERY):
+        return False
+    if rule in (*RULES, *ON_RHEO_TREES):
+        return parameters.head < slots and parameters.sparse is None and keeps_all(parameters.drafting())
+    room = sum(slots**level for level in range(1, parameters.depth + 1))
+    return rule not in BUDGETED or parameters.nodes >= room
