@@ -39,7 +39,7 @@ REJECT_EVEN_IF_SAME = (
     *("gbv", "gbv-first-maximum", "gbv-clipped"),  # the tested law is that of the best path, not q
     "early-stop",  # accepts what it drafts, and may draft less
 )
-"""Rules, by the `verify` of their parameters, that may end before the last level although draft and target are the same.
+"""Rules, by the `verify` of their parameters, that may end before the last level even if draft and target are the same.
 
 All others reach it then, if nothing is pruned; a test enumerates both.
 """
