@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -12,10 +13,13 @@ import pytest
 
 from rheo_proof.exact.families import FAMILIES, family_model
 from rheo_proof.exact.toys import toy
+from rheo_proof.schemes import registry
 from rheo_proof.schemes.laws import law_by_classes, law_by_replay
 from rheo_proof.schemes.registry import settled
 from rheo_proof.schemes.scheme import Named, Parameters
 from rheo_proof.theorems import zoo
+from rheo_proof.theorems.bounds import chained_bound, kept_trees
+from rheo_proof.theorems.refutations import below_one
 from tests.cli.program import environment, prove_here
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +80,55 @@ def test_the_file_is_short_and_uses_what_the_page_lists() -> None:
     for word in ("children", "Child", "Growing", "at", "last_draw", "move", "Named"):
         assert re.search(rf"\b{word}\b", FILE), word
         assert f"`{word}`" in PAGE
+
+
+LISTS = {name for name, value in vars(registry).items() if name.isupper() and isinstance(value, tuple)}
+
+
+def test_the_page_names_every_list_of_special_schemes() -> None:
+    rows = re.findall(r"^\| (`.*?) \| ", PAGE, re.MULTILINE)
+    assert set(re.findall(r"`([A-Z_]+)`", " ".join(rows))) == LISTS
+    assert len(LISTS) == 7
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "read"),
+    [
+        ("BUDGETED", "sequoia", {"nodes": 2}),
+        ("ON_RHEO_TREES", "dx", {"head": 2}),
+        ("CHAINS", "leviathan", {}),
+        ("CHAIN_FAULTS", "hsd-uncapped", {}),
+        ("THREE_PATHS", "traversal-by-creation", {}),
+    ],
+)
+def test_a_name_that_is_missing_on_a_list_changes_the_parameters_as_the_page_says(
+    missing: str, name: str, read: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = replace(Parameters(slots=2, depth=2), **read)
+    right = zoo.EVERY[name].fix(given)
+    monkeypatch.setattr(registry, missing, ())
+    wrong = zoo.EVERY[name].fix(given)
+    if read:
+        [(field, value)] = read.items()
+        assert getattr(right, field) == value
+        assert zoo.EVERY[name].build(right).drafting != zoo.EVERY[name].build(wrong).drafting
+    else:
+        assert (right.slots, wrong.slots) == (3 if missing == "THREE_PATHS" else 1, 2)
+
+
+def test_the_scheme_belongs_on_none_of_the_lists(anchor: ModuleType) -> None:
+    """It reads neither m nor N, accepts X where q is p, and stays below the bound of its trees."""
+    drafting = anchor.ANCHOR.build(Parameters(depth=2)).drafting
+    assert drafting == anchor.ANCHOR.build(Parameters(depth=2, nodes=2, head=2, beam=1)).drafting
+    model = family_model("identical", 0, 3, 2)
+    for named in (anchor.ANCHOR, anchor.FORGETFUL):
+        law = law_by_classes(named.build(Parameters(depth=2)), model)
+        assert law.first_wrong(model) is None
+        assert below_one(law.acceptance(2), model) == ""
+    for family in FAMILIES:
+        model = family_model(family, 0, 3, 2)
+        law = law_by_classes(anchor.ANCHOR.build(Parameters(depth=2)), model)
+        assert law.expected_tokens - 1 <= chained_bound(kept_trees(drafting, model), model)
 
 
 def test_a_registered_scheme_is_proved_and_compared_by_the_program(
