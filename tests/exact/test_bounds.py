@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
@@ -247,15 +248,15 @@ OVER = {"own-probability", "tail-probability", "drop-unlikely", "verify-full-q",
 
 @pytest.mark.parametrize("name", sorted({*OVER, "skip-residual", "shared-coin", "resort-siblings"}))
 def test_an_over_accepting_fault_exceeds_the_program_on_some_model(name: str) -> None:
-    found = []
-    for seed in range(3):
-        for family in ("random", "peaked", "ties", "zeros", "near"):
-            for m in (0, 1):
-                fault = FAULTS[name]
-                scheme = fault.build(fault.fix(replace(shaped(m, 2, 2, 4, 2), variant=name)))
-                model = family_model(family, seed, 3, 2)
-                found.append(tau(scheme, model) > bounds(scheme.drafting, model)[0])
-    assert any(found)
+    fault = FAULTS[name]
+
+    def exceeds(seed: int, family: str, m: int) -> bool:
+        scheme = fault.build(fault.fix(replace(shaped(m, 2, 2, 4, 2), variant=name)))
+        model = family_model(family, seed, 3, 2)
+        return tau(scheme, model) > bounds(scheme.drafting, model)[0]
+
+    models = product(range(3), ("random", "peaked", "ties", "zeros", "near"), (0, 1))
+    assert any(exceeds(seed, family, m) for seed, family, m in models)
 
 
 def test_prices_that_nobody_optimised_prove_a_bound_too() -> None:

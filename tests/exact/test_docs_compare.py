@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
+
+from tests.cli.program import prove_here
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "compare.md").read_text("utf-8")
@@ -63,10 +63,9 @@ def test_the_page_shows_a_comparison_six_sweeps_and_three_models() -> None:
 
 
 def printed(command: str, *more: str) -> str:
-    arguments = [sys.executable, "-m", "rheo_proof", *command.split(), *more]
-    run = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.stdout
+    run = prove_here(*command.split(), *more)
+    assert (run.status, run.err) == (0, "")
+    return run.out
 
 
 @pytest.mark.parametrize("command", PICTURES)

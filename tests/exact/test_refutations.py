@@ -82,20 +82,19 @@ def same(law: Law, depth: int) -> ToyModel:
 
 WEIGHTS = [weights for weights in product(range(3), repeat=3) if any(weights)]
 GRID = sorted({tuple(normalised([Q(w) for w in weights])) for weights in WEIGHTS})
-UNLIKELY = Law.read(["1/10", "3/5", "1/10", "1/5"])
 SAME = [
     *(same(Law(masses), 1) for masses in GRID),
-    *(same(UNLIKELY, depth) for depth in (1, 2)),
-    *(family_model("identical", seed, 3, 2) for seed in range(2)),
+    same(Law.read(["1/10", "3/5", "1/10", "1/5"]), 1),
+    same(Law.read(["1/10", "7/10", "1/5"]), 2),
+    family_model("identical", 0, 3, 2),
 ]
-"""Draft and target are the same: all laws with weights up to 2 on three tokens, an unlikely token, random laws."""
+"""Draft and target are the same: all laws with weights up to 2 on three tokens, unlikely tokens, random laws."""
 
 
 def settings(name: str, model: ToyModel) -> set[Parameters]:
-    """Two or, on one model, three children of each node, fewer of them without a draw, and room for all nodes."""
+    """Two children of each node, three on four tokens, m of them without a draw, and room for all nodes."""
     found = set()
-    shapes = ((3, 0), (3, 2)) if (model.vocab, model.depth) == (4, 1) else ((2, 0), (2, 1))
-    for slots, head in shapes:
+    for slots, head in ((3, 0), (3, 2)) if model.vocab == 4 else ((2, 0), (2, 1)):
         fixed = EVERY[name].fix(Parameters(slots=slots, head=head, depth=model.depth, beam=slots))
         found.add(replace(fixed, nodes=sum(fixed.slots**level for level in range(1, model.depth + 1))))
     return found

@@ -89,7 +89,7 @@ def test_a_fault_is_refuted_on_the_toy_with_its_exact_distance(named: Named) -> 
 def test_a_fault_is_refuted_by_random_models(named: Named) -> None:
     families = ("ties", "random", "near") if named.name.startswith("gbv") else ("random", "near")
     slots = REFUTED[named.name][0]
-    models = [family_model(family, seed, 3 if slots < 3 else 2, 2) for family in families for seed in range(4)]
+    models = (family_model(family, seed, 3 if slots < 3 else 2, 2) for family in families for seed in range(4))
     assert any(not lossless(law_by_classes(built(named, slots, 2), model), model) for model in models)
 
 
