@@ -27,6 +27,8 @@ from rheo_proof.schemes.verifying.match import Match
 from rheo_proof.schemes.verifying.rheo import Rheo
 from rheo_proof.schemes.verifying.settled import Places
 from rheo_proof.schemes.verifying.walk import Verifying
+from rheo_proof.theorems.bounds import kept_trees
+from rheo_proof.theorems.prices import program_bound
 from tests.strategies import Instance, instances
 from tests.walking_zoo import agreed, lossless
 
@@ -79,6 +81,41 @@ def test_named_models_have_their_numbers(where: str) -> None:
         assert lossless(law, model), rule
         found.append(law.expected_tokens - 1)
     assert found == [Fraction(count) for count in NUMBERS[where].split()]
+
+
+BEST = {
+    "toy-2 1,2,2,4,2": "23/20",
+    "toy-2 0,2,2,4,2": "163/120",
+    "toy-3 1,2,3,5,2": "163/120",
+    "toy-3 0,2,3,5,2": "2949/2000",
+    "bottom-up-refuted-0 1,2,3,5,2": "185/96",
+    "bottom-up-refuted-1 1,2,3,5,2": "635/576",
+    "flow-peaky-0 0,3,2,5,2": "4502257/3635280",
+    "flow-peaky-1 1,3,2,5,2": "23/13",
+    "lossless-02 0,2,2,3,2": "2082133/1492260",
+    "lossless-07 1,3,3,4,2": "15/11",
+    "lossless-06 1,3,2,5,2": "12/17",
+    "lossless-09 0,2,3,4,2": "190469/94248",
+}
+"""What no lossless verification of these trees exceeds: the bound of the linear program."""
+
+
+@pytest.mark.parametrize("where", NUMBERS)
+def test_no_rule_on_a_named_model_is_above_the_linear_program(where: str) -> None:
+    name, written = where.split()
+    model, sparse = named(name)
+    m, K, D, N, B = map(int, written.split(","))
+    bound = program_bound(kept_trees(Drafting(K, m, D, B, N, sparse), model), model).bound
+    assert bound == Fraction(BEST[where])
+    assert max(Fraction(count) for count in NUMBERS[where].split()[1:]) <= bound
+
+
+def test_the_linear_program_is_attained_on_half_of_the_named_models_mostly_by_flow_verification() -> None:
+    attained = [where for where in NUMBERS if BEST[where] in NUMBERS[where].split()[1:]]
+    assert len(attained) == 6
+    assert [where for where in attained if NUMBERS[where].split()[5] != BEST[where]] == [
+        "bottom-up-refuted-1 1,2,3,5,2"
+    ]
 
 
 def test_flow_verification_is_above_rheo_verification_on_one_named_model_and_below_on_another() -> None:
