@@ -9,23 +9,29 @@ from typing import Any, TypeVar
 import click
 from rich.progress import Progress
 
-from rheo_proof.cli.request import models
+from rheo_proof.cli.options import COUNT, check_different, names_of
+from rheo_proof.cli.request import CLASSES, agreed, models
 from rheo_proof.exact.errors import InputError, LimitReached
-from rheo_proof.exact.limits import Limits
-from rheo_proof.report.comparison import comparison_as_json, show_comparison, show_covered, show_sweep, sweep_as_json
-from rheo_proof.report.console import plain_console
+from rheo_proof.report.comparison import (
+    comparison_as_json,
+    show_comparison,
+    show_covered,
+    show_sweep,
+    sweep_as_json,
+    verdict,
+)
+from rheo_proof.report.console import plain_console, show_remedy
 from rheo_proof.report.json_file import check_target, write_json
 from rheo_proof.report.plots import Bar, check_plot, draw_bars, draw_curves
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.comparison import chosen, compare, ranked, status
 from rheo_proof.theorems.instances import Effort, Source
 from rheo_proof.theorems.sweep import BASE, SWEEPS, draw, sweep_of
+from rheo_proof.theorems.zoo import EVERY
 
 T = TypeVar("T")
 VOCAB, DEPTH, SLOTS = 4, 2, 2
 MODELS = 20
-CLASSES = 20_000
-"""Some drafting methods of the zoo have millions of classes from three layers on; the others are shown without them."""
 ONLY = {"sweep": ("models",), "table": ("model", "schemes", "head")}
 """Options that only one of the two kinds of run reads."""
 
@@ -41,17 +47,15 @@ ONLY = {"sweep": ("models",), "table": ("model", "schemes", "head")}
 @click.option("--seed", type=int, help="Seed of the model, or of the first one.  [default: 0]")
 @click.option("--schemes", multiple=True, metavar="NAMES", help="Schemes, joined by commas.  [default: all]")
 @click.option("--sweep", type=click.Choice(SWEEPS), help="Curves: what is turned.")
-@click.option("--models", type=click.IntRange(1), help=f"Models that a sweep averages over.  [default: {MODELS}]")
+@click.option("--models", type=COUNT, help=f"Models that a sweep averages over.  [default: {MODELS}]")
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
 @click.option("--plot", metavar="FILE", help="Draw a picture, .svg or .png.")
 @click.option(
     "--max-classes",
-    type=click.IntRange(1),
-    default=CLASSES,
-    show_default=True,
-    help="Give up on a scheme after so many classes.",
+    type=COUNT,
+    help=f"Give up on a scheme and model after so many classes.  [default: {CLASSES}; with --sweep none]",
 )
-@click.option("--timeout", type=click.IntRange(1), metavar="SECONDS", help="Give up after so many seconds.")
+@click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
 @click.pass_context
 def compare_command(context: click.Context, /, **options: Any) -> None:
     """Compare schemes exactly: verdict, expected tokens, acceptance, distance to the optimum.
@@ -70,24 +74,28 @@ def compare_command(context: click.Context, /, **options: Any) -> None:
     if options["plot"]:
         check_target(options["plot"], options["model"])
         check_plot(options["plot"])
+    if options["json_path"] and options["plot"]:
+        check_different(("--json", options["json_path"]), ("--plot", options["plot"]))
     context.exit(curves(options) if options["sweep"] else side_by_side(options))
 
 
 def side_by_side(options: dict[str, Any]) -> int:
     """One row for each scheme; the exit status."""
-    names = chosen([name for part in options["schemes"] for name in part.split(",")])
+    names = chosen(names_of(options["schemes"], "--schemes"))
     source, parameters = one_model(options)
-    deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
-    effort = Effort(options["max_classes"], deadline, keep_laws=bool(options["json_path"]))
+    wrote = {name: (options[name],) for name in ("slots", "head", "nodes") if options[name] is not None}
+    agreed([EVERY[name] for name in names], parameters, wrote)
+    effort = effort_of(options, CLASSES)
     rows = list(watched(compare(source, names, parameters, effort), len(names), "comparing"))
     out = plain_console()
     show_comparison(out, rows)
     show_covered(out, rows, source, parameters)
+    show_remedy(out, [row.why for row in rows if row.verdict == "undecided"])
     if options["json_path"]:
         model = next((row.found.model for row in rows if row.found), None)
         write_json(options["json_path"], comparison_as_json(rows, source, parameters, model))
     if options["plot"]:
-        bars = [Bar(row.name, row.verdict, row.tokens, row.bound.value) for row in ranked(rows) if row.tokens]
+        bars = [Bar(row.name, verdict(row), row.tokens, row.bound.value) for row in ranked(rows) if row.tokens]
         draw_bars(options["plot"], bars, title(source, parameters))
     return status(rows)
 
@@ -122,15 +130,14 @@ def curves(options: dict[str, Any]) -> int:
         raise InputError(f"vocab is {vocab}, expected at least 1")
     sweep = sweep_of(kind, vocab, base, family)
     sweep.points[0].model(first)
-    deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
-    limits = Limits(deadline=deadline)
     out = plain_console()
     try:
         seeds = range(first, first + count)
-        steps = draw(kind, vocab, base, family, seeds, limits)
+        steps = draw(kind, vocab, base, family, seeds, effort_of(options, None))
         *_, drawn = watched(steps, len(sweep.points), "sweeping")
     except LimitReached as limit:
         out.print(f"NOT DECIDED: {limit}.")
+        show_remedy(out, [str(limit)])
         return 3
     show_sweep(out, sweep, drawn, vocab, base, count, first)
     if options["json_path"]:
@@ -144,6 +151,12 @@ def curves(options: dict[str, Any]) -> int:
             (heading, sweep.axis, "mean E[tau] + 1"),
         )
     return 0
+
+
+def effort_of(options: dict[str, Any], classes: int | None) -> Effort:
+    """The limits that the user gave; without one on classes, this one."""
+    deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
+    return Effort(options["max_classes"] or classes, deadline, keep_laws=bool(options["json_path"]))
 
 
 def title(source: Source, parameters: Parameters) -> str:

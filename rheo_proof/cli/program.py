@@ -12,8 +12,9 @@ from rich.progress import Progress
 from rheo_proof import __version__
 from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
+from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.plan import plan
-from rheo_proof.cli.request import Request, request
+from rheo_proof.cli.request import CLASSES, Request, request
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
@@ -54,9 +55,13 @@ STATUS = {"lossless": 0, "biased": 1, "lossy by design": 1, "undecided": 3}
     "--family", "families", multiple=True, metavar="NAME", help="Family of models; repeatable. [default: all]"
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Models decided at the same time.")
-@click.option("--max-classes", type=click.IntRange(1), help="Give up on a scheme and model after so many classes.")
-@click.option("--timeout", type=click.IntRange(1), metavar="SECONDS", help="Give up after so many seconds.")
+@click.option("--jobs", type=COUNT, default=1, show_default=True, help="Models decided at the same time.")
+@click.option(
+    "--max-classes",
+    type=COUNT,
+    help=f"Give up on a scheme and model after so many classes.  [default: none; {CLASSES} with a scheme of the zoo]",
+)
+@click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
 @click.option("--shrink/--no-shrink", default=True, show_default=True, help="Search the smallest counterexample.")
 @click.pass_context
 def cli(context: click.Context, /, **options: Any) -> None:
@@ -96,9 +101,8 @@ def main_command(options: dict[str, Any]) -> int:
     if options["json_path"]:
         check_target(options["json_path"], options["model"])
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
-    results = decide_all(
-        asked, Effort(options["max_classes"], deadline, keep_laws=bool(options["json_path"])), options["jobs"]
-    )
+    classes = options["max_classes"] or asked.classes
+    results = decide_all(asked, Effort(classes, deadline, keep_laws=bool(options["json_path"])), options["jobs"])
     out = plain_console()
     show_results(out, results)
     notes = list(asked.notes)
@@ -157,8 +161,9 @@ def show_refuted(out: Console, results: list[Result]) -> None:
     assert first.wrong is not None
     assert first.tv is not None
     name = first.source.name or f"{first.source.family} {first.source.seed}"
+    head = f" at m = {first.entry.parameters.head}" if "head" in first.entry.named.reads else ""
     out.print(
-        f"{first.entry.name} is {first.verdict}, first on {name} at m = {first.entry.parameters.head}: wrong at "
+        f"{first.entry.name} is {first.verdict}, first on {name}{head}: wrong at "
         f"{','.join(map(str, first.wrong.string))}, expected {first.wrong.expected}, actual {first.wrong.actual}, "
         f"TV {first.tv}",
         soft_wrap=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,14 @@ RULES_BY_DEFAULT = ("rheo", "rrsw", "flow")
 VOCAB, DEPTH = 5, 3
 SMALL = {"vocab": 3, "depth": 2, "slots": 2}
 """Default sizes when a scheme of the zoo is asked for: most of them draft trees with very many classes."""
+CLASSES = 20_000
+"""Default of --max-classes when a scheme of the zoo is asked for: from three layers on some have millions."""
+OTHER_WORDS = {
+    "sparse": "does not cut the draft law",
+    "verify": "has a rule of its own",
+    "nodes": "keeps every node that it drafts",
+}
+"""What is said of a scheme that does not read a parameter, where there is more to say."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,11 @@ class Request:
     vocab: int
     depth: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def classes(self) -> int | None:
+        """Classes for one scheme on one model, unless the user says otherwise."""
+        return CLASSES if any(entry.named.zoo for entry in self.entries) else None
 
     @property
     def suspects(self) -> dict[tuple[str, str], Parameters]:
@@ -56,14 +69,17 @@ def request(
     """
     if fault and schemes:
         raise InputError("--fault and --scheme: choose one of them")
+    if "" in schemes:
+        raise InputError("--scheme is empty; give it a name or leave it out")
     names: list[Named] = [fault_named(fault)] if fault else [scheme_named(name) for name in schemes]
     notes: list[str] = []
-    wrote = given
+    wrote = {name: (value,) for name, value in given.items()} | {"head": heads, "verify": verify}
     if any(named.zoo for named in names):
-        vocab, given = _small(vocab, given, model, notes)
+        vocab, given = _small(names, vocab, given, model, notes)
     sources, vocab, depth = models(given, model, vocab, instances, seed, families, notes)
     base = Parameters(**{**given, "depth": depth})
     base.drafting()
+    notes += agreed(names, base, wrote)
     rules = list(verify)
     if not rules:
         rules = ["rheo"] if fault else list(RULES_BY_DEFAULT)
@@ -75,25 +91,24 @@ def request(
     for named in names or [SCHEMES[rule] for rule in _known(rules)]:
         for m in wanted_heads:
             for rule in rules if names else [named.name]:
-                entry = Entry.of(named.name, Parameters(**{**given, "depth": depth, "head": m, "verify": rule}))
-                _unchanged(
-                    named, entry, {**wrote, **({"head": m} if heads else {}), **({"verify": rule} if verify else {})}
-                )
-                entries[entry] = None
+                entries[Entry.of(named.name, Parameters(**{**given, "depth": depth, "head": m, "verify": rule}))] = None
     if "proxy_scale" in given and all(entry.parameters.proxy != "tail" for entry in entries):
         raise InputError("--proxy-scale is read by --proxy tail only; leave it out or add that")
     return Request(tuple(entries), tuple(sources), wanted_heads, vocab, depth, tuple(notes))
 
 
 def _small(
-    vocab: int | None, given: Mapping[str, Any], model: str | None, notes: list[str]
+    names: Sequence[Named], vocab: int | None, given: Mapping[str, Any], model: str | None, notes: list[str]
 ) -> tuple[int | None, dict[str, Any]]:
-    """The sizes that the user left open, small."""
+    """The sizes that the user left open, small; a note on those that make a difference."""
     opened = {name: value for name, value in SMALL.items() if name not in given and not (model and name != "slots")}
     if vocab is not None:
         opened.pop("vocab", None)
-    if opened:
-        written = ", ".join(f"--{name} {value}" for name, value in opened.items())
+    told = dict(opened)
+    if all(refusal(named, Parameters(), "slots", SMALL["slots"] + 1) for named in names):
+        told.pop("slots", None)
+    if told:
+        written = ", ".join(f"--{name} {value}" for name, value in told.items())
         notes.append(f"sizes that were not given are small, for a scheme of the zoo is asked for: {written}")
     return opened.pop("vocab", vocab), {**opened, **given}
 
@@ -104,12 +119,37 @@ def _known(rules: Sequence[str]) -> Sequence[str]:
     return rules
 
 
-def _unchanged(named: Named, entry: Entry, wrote: Mapping[str, Any]) -> None:
-    """Refuse a parameter that the user wrote and the scheme fixes to something else."""
-    for field in fields(Parameters):
-        if field.name in wrote and getattr(entry.parameters, field.name) != wrote[field.name]:
-            fixed = getattr(entry.parameters, field.name)
-            raise InputError(f"{named.name} fixes {field.name} to {fixed}; leave out --{field.name.replace('_', '-')}")
+def agreed(names: Sequence[Named], base: Parameters, wrote: Mapping[str, Sequence[Any]]) -> list[str]:
+    """A note on each value of `wrote` that some of the schemes do not take, by the name of the parameter.
+
+    Raises `InputError` for a value that none of them takes.
+    """
+    notes = []
+    for name, value in ((name, value) for name, values in wrote.items() for value in values):
+        option = f"--{name.replace('_', '-')}"
+        refused = [text for text in (refusal(named, base, name, value) for named in names) if text]
+        if refused and len(refused) == len(names):
+            raise InputError(f"{refused[0]}; leave out {option}")
+        notes += [f"{text}; {option} {value} is for the others" for text in refused]
+    return notes
+
+
+def refusal(named: Named, base: Parameters, name: str, value: Any) -> str:
+    """Why a scheme does not take a value of a parameter, or nothing if it does.
+
+    >>> from rheo_proof.theorems.zoo import EVERY
+    >>> refusal(EVERY["spechub"], Parameters(), "slots", 3)
+    'spechub always has slots = 2'
+    >>> refusal(EVERY["rrs"], Parameters(), "sparse", 2)
+    'rrs does not cut the draft law'
+    >>> refusal(EVERY["rrs"], Parameters(), "slots", 3)
+    ''
+    """
+    if name not in named.reads:
+        return f"{named.name} {OTHER_WORDS.get(name, f'does not read {name}')}"
+    changes: dict[str, Any] = {name: value}
+    fixed = getattr(named.fix(replace(base, **changes)), name)
+    return "" if fixed == value else f"{named.name} always has {name} = {fixed}"
 
 
 def models(

@@ -15,6 +15,7 @@ from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.comparison import Row, ranked
 from rheo_proof.theorems.instances import Source
 from rheo_proof.theorems.sweep import Sweep
+from rheo_proof.theorems.zoo import EVERY
 
 SHORT = 8
 """Fractions with more characters than this are shown as a decimal only, so that a row stays on one line."""
@@ -72,7 +73,12 @@ def show_covered(console: Console, rows: Sequence[Row], source: Source, paramete
     )
     if any(row.name in REDRAWING and row.found for row in rows):
         console.print(f"No bound for {', '.join(REDRAWING)}: it draws tokens that were not drafted.")
-    size = f"V = {source.vocab}, {describe(parameters)}, m = {parameters.head}"
+    reads = _read_by(rows)
+    size = f"V = {source.vocab}, {describe(parameters, reads)}"
+    size += f", m = {parameters.head}" if "head" in reads else ""
+    for slots in sorted({row.parameters.slots for row in rows} - {parameters.slots}):
+        others = ", ".join(row.name for row in rows if row.parameters.slots == slots)
+        console.print(f"K = {slots}, whatever is asked for: {others}.")
     console.print(
         f"Covered: {decided} of {len(rows)} schemes decided on one model ({name}), {size}, as far as a scheme reads "
         f"them; exact rationals ({NUMBER_TYPE})."
@@ -83,6 +89,11 @@ def show_covered(console: Console, rows: Sequence[Row], source: Source, paramete
     )
 
 
+def _read_by(rows: Sequence[Row]) -> frozenset[str]:
+    """The parameters that at least one of the schemes reads."""
+    return frozenset().union(*(EVERY[row.name].reads for row in rows))
+
+
 def comparison_as_json(rows: Sequence[Row], source: Source, parameters: Parameters, model: Any) -> dict[str, Any]:
     """Everything that is printed, fractions as strings, in the order of the table."""
     return {
@@ -91,7 +102,7 @@ def comparison_as_json(rows: Sequence[Row], source: Source, parameters: Paramete
         "seed": source.seed,
         "name": source.name,
         "vocab": source.vocab,
-        "scheme": parameters.as_json(),
+        "scheme": parameters.as_json(_read_by(rows)),
         "rows": [_row(row) for row in ranked(rows)],
     }
 
@@ -101,7 +112,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "name": row.name,
         "expected": row.expected,
-        "verdict": row.verdict,
+        "verdict": verdict(row),
         "why": row.why or None,
         "tv": text(found.tv if found else None),
         "expected_tokens": text(row.tokens),
@@ -112,7 +123,7 @@ def _row(row: Row) -> dict[str, Any]:
         "kept": text(row.bound.kept),
         "classes": found.classes if found else 0,
         "seconds": round(found.seconds, 6) if found else 0,
-        "scheme": row.parameters.as_json(),
+        "scheme": row.parameters.as_json(EVERY[row.name].reads),
     }
 
 

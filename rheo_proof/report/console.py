@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rheo_proof.exact.model import ToyModel, key
 from rheo_proof.exact.number import NUMBER_TYPE
-from rheo_proof.schemes.scheme import Parameters
+from rheo_proof.schemes.scheme import READABLE, Parameters
 from rheo_proof.theorems.counterexample import Counterexample
 from rheo_proof.theorems.instances import Result
 from rheo_proof.theorems.zoo import EVERY
@@ -91,16 +91,15 @@ def show_results(console: Console, results: Sequence[Result]) -> None:
         )
         shown.title = title
         for m, row in rows.items():
-            shown.add_row(*_row(m, row))
+            shown.add_row(str(m) if "head" in named.reads else "-", *_row(row))
         console.print(shown)
 
 
-def _row(m: int, row: Sequence[Result]) -> list[str]:
+def _row(row: Sequence[Result]) -> list[str]:
     decided = [result for result in row if result.tv is not None]
     tokens = [result.expected_tokens for result in row if result.expected_tokens is not None]
     verdicts = [result.verdict for result in row]
     return [
-        str(m),
         str(len(row)),
         str(verdicts.count("lossless")),
         str(verdicts.count("biased") + verdicts.count("lossy by design")),
@@ -129,9 +128,9 @@ def _range(values: Sequence[Fraction]) -> str:
 def show_law(console: Console, result: Result, most: int) -> None:
     """One model in full: the likeliest emitted strings with their probabilities."""
     assert result.expected_tokens is not None
-    p = result.entry.parameters
+    head = f", m = {result.entry.parameters.head}" if "head" in result.entry.named.reads else ""
     console.print(
-        f"One model in full: {_source(result)}, {result.entry.name}, m = {p.head}, "
+        f"One model in full: {_source(result)}, {result.entry.name}{head}, "
         f"expected tokens {number(result.expected_tokens)}",
         style="bold",
     )
@@ -154,7 +153,10 @@ def show_counterexample(console: Console, found: Counterexample) -> None:
     """The smallest model found, its laws, the first wrong string, the exact distance."""
     p = found.parameters
     console.print(f"Smallest counterexample found to {found.name}", style="bold red")
-    console.print(f"V = {found.model.vocab}, {describe(p)}, m = {p.head}, verify {p.verify}")
+    reads = EVERY[found.name].reads
+    head = f", m = {p.head}" if "head" in reads else ""
+    rule = f", verify {p.verify}" if "verify" in reads else ""
+    console.print(f"V = {found.model.vocab}, {describe(p, reads)}{head}{rule}")
     shown = table("prefix", "target p", "draft q")
     for prefix, target, draft in laws(found.model, p.depth):
         shown.add_row(prefix, target, draft)
@@ -174,9 +176,14 @@ def laws(model: ToyModel, depth: int) -> Iterable[tuple[str, str, str]]:
         yield key(u) or "(root)", " ".join(map(str, model.target(u))), draft
 
 
-def describe(p: Parameters) -> str:
-    """The parameters that hold for a whole table."""
-    parts = [f"D = {p.depth}", f"K = {p.slots}", f"B = {p.beam or p.slots}", f"N = {p.nodes}"]
+def describe(p: Parameters, reads: Collection[str] = READABLE) -> str:
+    """The parameters that hold for a whole table, as far as a scheme reads them.
+
+    >>> describe(Parameters(slots=2), {"depth", "slots"})
+    'D = 3, K = 2'
+    """
+    sizes = {"depth": f"D = {p.depth}", "slots": f"K = {p.slots}", "beam": f"B = {p.beam or p.slots}"}
+    parts = [text for name, text in {**sizes, "nodes": f"N = {p.nodes}"}.items() if name in reads]
     if p.sparse is not None:
         parts.append(f"S = {p.sparse}")
     if p.proxy != "paper":
@@ -190,13 +197,13 @@ def show_coverage(console: Console, results: Sequence[Result], agreed: int, note
     """The closing lines: what has been decided, for what, and what not."""
     sizes: dict[str, list[str]] = {}
     for result in results:
-        sizes.setdefault(describe(result.entry.parameters), []).append(result.entry.name)
+        held_by = sizes.setdefault(describe(result.entry.parameters, result.entry.named.reads), [])
+        held_by.append(result.entry.name)
     held = "; ".join(
         text if len(sizes) == 1 else f"{text} ({', '.join(dict.fromkeys(names))})" for text, names in sizes.items()
     )
     sources = dict.fromkeys(result.source for result in results)
     families = ", ".join(dict.fromkeys(source.name or source.family for source in sources))
-    heads = sorted({result.entry.parameters.head for result in results})
     first = results[0]
     kinds = ("lossless", "biased", "lossy by design", "undecided")
     count = {v: sum(result.verdict == v for result in results) for v in kinds}
@@ -205,12 +212,14 @@ def show_coverage(console: Console, results: Sequence[Result], agreed: int, note
         f"Decided: {count['lossless']} lossless, {count['biased']} biased, {lossy}{count['undecided']} undecided, "
         f"of {len(results)} (scheme, m, model)."
     )
-    for why in dict.fromkeys(result.why for result in results if result.why):
+    whys = list(dict.fromkeys(result.why for result in results if result.why))
+    for why in whys:
         console.print(f"Undecided because: {why}.")
+    show_remedy(console, whys)
     plural = "model" if len(sources) == 1 else "models"
     console.print(
         f"Covered: statement 'instance' for {len(sources)} {plural} ({families}), V = {first.source.vocab}, "
-        f"{held}, m = {', '.join(map(str, heads))}; exact rationals ({NUMBER_TYPE})."
+        f"{held}{_heads(results)}; exact rationals ({NUMBER_TYPE})."
     )
     if agreed:
         console.print(
@@ -222,3 +231,21 @@ def show_coverage(console: Console, results: Sequence[Result], agreed: int, note
         "Not covered: other models and sizes, other tree policies; floating point, random generators and kernels of "
         "an implementation."
     )
+
+
+def _heads(results: Sequence[Result]) -> str:
+    """The values of m, and whose they are if some schemes have none."""
+    having = [result for result in results if "head" in result.entry.named.reads]
+    if not having:
+        return ""
+    heads = ", ".join(map(str, sorted({result.entry.parameters.head for result in having})))
+    names = ", ".join(dict.fromkeys(result.entry.name for result in having))
+    return f", m = {heads}" + (f" ({names})" if len(having) < len(results) else "")
+
+
+def show_remedy(console: Console, whys: Iterable[str]) -> None:
+    """What would decide what was not, in one line; nothing if no limit was met."""
+    met = {why.rpartition(" ")[2] for why in whys}
+    options = [option for word, option in (("classes", "--max-classes"), ("time", "--timeout")) if word in met]
+    if options:
+        console.print(f"To decide more: a larger {' or '.join(options)}; or a smaller --vocab, --depth or --slots.")

@@ -34,7 +34,7 @@ def run_as_json(verdict: str, results: Sequence[Result], smallest: Sequence[Coun
         "verdict": verdict,
         "statement": "instance",
         "names": list(dict.fromkeys(result.entry.name for result in results)),
-        "scheme": _common([result.entry.parameters.as_json() for result in results]),
+        "scheme": _common([result.entry.parameters.as_json(result.entry.named.reads) for result in results]),
         "instances": [_instance(result) for result in results],
         "smallest": [_counterexample(found) for found in smallest],
     }
@@ -51,7 +51,7 @@ def _instance(result: Result) -> dict[str, Any]:
         "name": result.entry.name,
         "family": result.source.family,
         "seed": result.source.seed,
-        "scheme": result.entry.parameters.as_json(),
+        "scheme": result.entry.parameters.as_json(result.entry.named.reads),
         "verdict": result.verdict,
         "why": result.why or None,
         "model": result.model,
@@ -75,7 +75,7 @@ def _wrong(wrong: Wrong | None) -> dict[str, str] | None:
 def _counterexample(found: Counterexample) -> dict[str, Any]:
     return {
         "name": found.name,
-        "scheme": found.parameters.as_json(),
+        "scheme": found.parameters.as_json(EVERY[found.name].reads),
         "model": write_model(found.model),
         "tv": str(found.tv),
         "counterexample": _wrong(found.wrong),
@@ -87,6 +87,8 @@ def check_target(path: str, model: str | None = None) -> None:
     try:
         folder = Path(path).resolve().parent
         Path(path).exists()
+    except RuntimeError:  # what Python up to 3.12 raises for a loop
+        raise InputError(f"{path}: cannot be written: a link that leads to itself") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from None
     if Path(path).is_dir():

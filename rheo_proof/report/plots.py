@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rheo_proof.exact.errors import InputError
 
 FORMATS = (".svg", ".png")
-COLOURS = {"lossless": "#4477aa", "lossy by design": "#ccbb44", "biased": "#ee6677"}
+COLOURS = {"lossless": "#4477aa", "lossless here": "#aa3377", "lossy by design": "#ccbb44", "biased": "#ee6677"}
 """Distinct for colour-blind readers, too; the legend names them."""
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from rheo_proof.exact.errors import SoundnessError
 from rheo_proof.schemes import zoo_walking, zoo_weighted
 from rheo_proof.schemes.faults import FAULTS
-from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters
+from rheo_proof.schemes.scheme import READABLE, SCHEMES, Named, Parameters
 from rheo_proof.schemes.variations import VARIATIONS
 
 ON_RHEO_TREES = ("chain-verification", "dx")
@@ -23,8 +24,14 @@ CHAINS = ("leviathan", "early-stop", "bv", "hsd", "hsd-naive", "relaxed", "stati
 CHAIN_FAULTS = ("chain-drop-unlikely", "hsd-uncapped")
 """Controls that draft one token a layer."""
 
+PAIRS = ("spechub",)
+"""Schemes that draft two children of every node, whatever K is."""
+
 THREE_PATHS = ("traversal-by-creation",)
 """Controls that need three paths: with two, nothing is out of order."""
+
+FIXED_SLOTS = {**dict.fromkeys((*CHAINS, *CHAIN_FAULTS), 1), **dict.fromkeys(PAIRS, 2), **dict.fromkeys(THREE_PATHS, 3)}
+"""The K of those schemes of the zoo that do not take one."""
 
 REDRAWING = ("hsd-naive",)
 """Schemes that emit more than one token of their own: bounds on what can be accepted of a draft do not hold for them.
@@ -63,28 +70,22 @@ def united(*groups: Iterable[Named]) -> dict[str, Named]:
 def settled(named: Named) -> Named:
     """A scheme of the zoo that fixes the parameters it does not read, so that equal schemes have equal parameters."""
 
+    reads = _reads(named.name)
+
     def fix(parameters: Parameters) -> Parameters:
         wanted = named.fix(parameters)
-        name, unread = named.name, Parameters()
-        if name in ON_RHEO_TREES:
-            return replace(wanted, verify=name)
-        if name not in BUDGETED:
-            wanted = replace(wanted, nodes=unread.nodes)
-        if name in (*CHAINS, *CHAIN_FAULTS):
-            wanted = replace(wanted, slots=1)
-        if name in THREE_PATHS:
-            wanted = replace(wanted, slots=3)
-        return replace(
-            unread,
-            slots=wanted.slots,
-            head=0,
-            depth=wanted.depth,
-            nodes=wanted.nodes,
-            verify=name,
-            variant=wanted.variant,
-        )
+        kept: dict[str, Any] = {"head": 0, **{name: getattr(wanted, name) for name in reads}}
+        kept["slots"] = FIXED_SLOTS.get(named.name, wanted.slots)
+        return Parameters(**kept, verify=named.name, variant=wanted.variant)
 
-    return replace(named, fix=fix, zoo=True)
+    return replace(named, fix=fix, zoo=True, reads=reads)
+
+
+def _reads(name: str) -> frozenset[str]:
+    """The parameters that a scheme of the zoo has."""
+    if name in ON_RHEO_TREES:
+        return READABLE - {"verify"}
+    return frozenset(("depth", "slots", "nodes") if name in BUDGETED else ("depth", "slots"))
 
 
 ZOO = united(map(settled, (*zoo_walking.ENTRIES, *zoo_weighted.ENTRIES)))

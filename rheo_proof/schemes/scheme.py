@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 from rheo_proof.exact.chance import Chance
@@ -89,8 +89,19 @@ class Parameters:
             raise InputError(f"unknown verification rule {self.verify!r}; known are {', '.join(RULES)}")
         return RULES[self.verify]()
 
-    def as_json(self) -> dict[str, Any]:
-        """The parameters as a JSON object, rationals as strings."""
+    def as_json(self, reads: Collection[str] | None = None) -> dict[str, Any]:
+        """The parameters as a JSON object, rationals as strings; null for those not in `reads`, where it is given.
+
+        >>> Parameters(nodes=5).as_json({"depth"})["nodes"] is None
+        True
+        """
+        written = self._as_json()
+        if reads is None:
+            return written
+        kept = {*reads, "verify", "fault"}
+        return {name: value if name in kept else None for name, value in written.items()}
+
+    def _as_json(self) -> dict[str, Any]:
         return {
             "slots": self.slots,
             "head": self.head,
@@ -106,12 +117,16 @@ class Parameters:
         }
 
 
+READABLE = frozenset(field.name for field in fields(Parameters)) - {"variant"}
+"""The parameters that a scheme may read."""
+
+
 @dataclass(frozen=True)
 class Named:
     """A scheme that has a name: what it is in one line, and how it changes the parameters a user gives.
 
     `lossy`: it gives up the target's law on purpose, which is no fault. `zoo`: it stands beside RheoSampling and does
-    not read all parameters.
+    not read all parameters. `reads`: those that it has, some of which it may fix; nothing is said of the others.
     """
 
     name: str
@@ -121,6 +136,7 @@ class Named:
     lossless: bool
     lossy: bool = False
     zoo: bool = False
+    reads: frozenset[str] = READABLE
 
     @property
     def expected(self) -> str:

@@ -35,6 +35,7 @@ PROGRAM_TREES = 1_000
 class Bound:
     """E[tau] + 1 of a lossless verification is at most `value`; `kind` says why: `program`, `chained`, or `none`.
 
+    `chained` also stands for the rare case that rounding the prices left the program with the larger bound.
     `kept` is the expected number of different strings in the tree.
     """
 
@@ -133,7 +134,7 @@ def _bound(bench: Bench, entry: Entry, known: dict[Any, Bound]) -> Bound:
 
 
 def bound_of(bench: Bench, drafted: DraftClasses) -> Bound:
-    """The linear program where the trees are few and scipy is there, else chained strings."""
+    """The smaller bound of the linear program, where the trees are few and scipy is there, and of chained strings."""
     limits = bench.effort.limits()
     limits.classes = min(MOST_TREES, limits.classes or MOST_TREES)
     try:
@@ -141,18 +142,18 @@ def bound_of(bench: Bench, drafted: DraftClasses) -> Bound:
     except LimitReached:
         return NO_BOUND
     kept = to_fraction(sum((mass * len(tree) for tree, mass in trees.items()), ZERO))
-    value = program(trees, bench)
-    if value is not None:
-        return Bound("program", value + 1, kept)
-    return Bound("chained", chained_bound(trees, bench.model) + 1, kept)
+    chained, value = chained_bound(trees, bench.model), program(trees, bench)
+    if value is None or chained < value:
+        return Bound("chained", chained + 1, kept)
+    return Bound("program", value + 1, kept)
 
 
 def program(trees: Trees, bench: Bench) -> Fraction | None:
-    """The bound of the linear program, or of chained strings where rounding made that one smaller; None without it."""
+    """The bound that rounded prices of the linear program prove; None without scipy or for too many trees."""
     if len(trees) > PROGRAM_TREES:
         return None
     try:
-        return min(program_bound(trees, bench.model).bound, chained_bound(trees, bench.model))
+        return program_bound(trees, bench.model).bound
     except InputError:  # scipy is not installed
         return None
 

@@ -12,14 +12,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from rheo_proof.exact.errors import InputError, SoundnessError
+from rheo_proof.exact.errors import InputError, LimitReached, SoundnessError
 from rheo_proof.exact.families import family_model
-from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import ONE, Q
 from rheo_proof.exact.sweeps import noisy_model, tempered_model
 from rheo_proof.schemes.laws import DraftClasses, class_law, draft_classes
 from rheo_proof.schemes.scheme import Parameters
+from rheo_proof.theorems.instances import Effort
 from rheo_proof.theorems.zoo import EVERY
 
 
@@ -132,9 +132,12 @@ Curves = dict[str, list[Fraction]]
 
 
 def draw(
-    kind: str, vocab: int, base: Parameters, family: str, seeds: Sequence[int], limits: Limits
+    kind: str, vocab: int, base: Parameters, family: str, seeds: Sequence[int], effort: Effort
 ) -> Iterator[Curves]:
-    """The curves, longer by one point each time. Raises `LimitReached`, and `SoundnessError` for a biased curve."""
+    """The curves, longer by one point each time; the effort is that for one curve on one model.
+
+    Raises `LimitReached`, and `SoundnessError` for a biased curve.
+    """
     sweep = sweep_of(kind, vocab, base, family)
     curves = curves_of(kind, base)
     drawn: Curves = {curve.label: [] for curve in curves}
@@ -144,14 +147,27 @@ def draw(
             model = point.model(seed)
             drafted: dict[Any, DraftClasses] = {}
             for curve in curves:
-                named = EVERY[curve.name]
-                scheme = named.build(named.fix(point.change(curve.parameters)))
-                if scheme.drafting not in drafted:
-                    drafted[scheme.drafting] = draft_classes(scheme.drafting, model, limits)
-                law = class_law(scheme.verifying, model, drafted[scheme.drafting], limits)[0]
-                if law.first_wrong(model) is not None:
-                    raise SoundnessError(f"{curve.label} is biased on {model.name}")
-                totals[curve.label] += law.expected_tokens
+                try:
+                    totals[curve.label] += _tokens(curve, point.change(curve.parameters), model, drafted, effort)
+                except LimitReached as limit:
+                    raise LimitReached(
+                        f"{curve.label} on {model.name}, point {point.label} of the sweep: {limit}"
+                    ) from None
         for label, total in totals.items():
             drawn[label].append(total / len(seeds))
         yield drawn
+
+
+def _tokens(
+    curve: Curve, parameters: Parameters, model: ToyModel, drafted: dict[Any, DraftClasses], effort: Effort
+) -> Fraction:
+    """E[tau] + 1 of a curve's scheme on one model; schemes that draft alike share their classes in `drafted`."""
+    named = EVERY[curve.name]
+    scheme = named.build(named.fix(parameters))
+    if scheme.drafting not in drafted:
+        drafted[scheme.drafting] = draft_classes(scheme.drafting, model, effort.limits())
+    drafts = drafted[scheme.drafting]
+    law = class_law(scheme.verifying, model, drafts, effort.limits(drafts.walked))[0]
+    if law.first_wrong(model) is not None:
+        raise SoundnessError(f"{curve.label} is biased on {model.name}")
+    return law.expected_tokens

@@ -15,7 +15,7 @@ HALF = ["1/2", "1/2"]
 MODEL: dict[str, Any] = {"vocab": 2, "depth": 1, "target": {"": HALF, "0": HALF, "1": HALF}, "draft": {"": HALF}}
 DIGITS = "9" * 5000
 
-ARGUMENTS: dict[str, tuple[str, str]] = {
+ARGUMENTS: dict[str, tuple[str, ...]] = {
     # what is written: what the message must contain
     "--slots 0": ("slots", "0"),
     "--slots -1": ("slots", "-1"),
@@ -40,6 +40,8 @@ ARGUMENTS: dict[str, tuple[str, str]] = {
     "--jobs 0": ("jobs", "0"),
     "--jobs -1": ("jobs", "-1"),
     "--timeout 0": ("timeout", "0"),
+    "--timeout x": ("--timeout is x, expected a whole number",),
+    "--max-classes 1e3": ("--max-classes is 1e3, expected a whole number",),
     "--timeout -5": ("timeout", "-5"),
     "--max-classes 0": ("max-classes", "0"),
     "--proxy mean": ("proxy", "mean"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -16,11 +17,13 @@ from rheo_proof.exact.families import family_model
 from rheo_proof.exact.files import read_model, write_model
 from rheo_proof.exact.toys import toy
 from rheo_proof.report.console import decimal
+from rheo_proof.report.plots import COLOURS
 from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.registry import LOSSY, REDRAWING
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems import comparison, sweep
 from rheo_proof.theorems.comparison import DEFAULT
+from rheo_proof.theorems.prices import Certificate
 from rheo_proof.theorems.zoo import EVERY, PLANNED
 from tests.cli.program import ROOT, Run, cells, environment, is_one_line, prove_here, settled, written
 
@@ -59,16 +62,16 @@ def test_all_schemes_are_compared_and_the_lossless_ones_are(whole: tuple[Run, di
     assert {row["name"] for row in content["rows"]} == set(DEFAULT)
     assert len(DEFAULT) >= 50
     for row in content["rows"]:
-        allowed = {"lossless"} if row["expected"] == "lossless" else {"lossless", row["expected"]}
+        allowed = {"lossless"} if row["expected"] == "lossless" else {"lossless here", row["expected"]}
         assert row["verdict"] in allowed, row["name"]
-        assert (row["tv"] == "0") == (row["verdict"] == "lossless")
+        assert (row["tv"] == "0") == (row["verdict"] in ("lossless", "lossless here"))
     assert f"Covered: {len(DEFAULT)} of {len(DEFAULT)} schemes decided on one model (random 0)" in run.words
     assert run.words.endswith("which is no part of E[tau].")
 
 
 def test_lossless_schemes_come_first_the_most_tokens_first(whole: tuple[Run, dict[str, Any], str]) -> None:
     _, content, _ = whole
-    lossless = [Fraction(row["expected_tokens"]) for row in content["rows"] if row["verdict"] == "lossless"]
+    lossless = [Fraction(row["expected_tokens"]) for row in content["rows"] if row["tv"] == "0"]
     assert lossless == sorted(lossless, reverse=True)
     others = [row["verdict"] for row in content["rows"][len(lossless) :]]
     assert others == ["lossy by design"] * len(LOSSY)
@@ -125,6 +128,38 @@ def test_the_picture_names_every_scheme(whole: tuple[Run, dict[str, Any], str]) 
     assert ">bound of its own trees</text>" in picture
 
 
+def colours(picture: str) -> list[str]:
+    """The colour of each bar, from the top."""
+    bars = re.findall(r'clip-path="url\(#\w+\)" style="fill: (#\w+)"', picture)
+    kinds = {colour: kind for kind, colour in COLOURS.items()}
+    return [kinds[bar] for bar in bars if bar in kinds]
+
+
+def test_table_json_and_picture_say_the_same_verdict_of_every_scheme(whole: tuple[Run, dict[str, Any], str]) -> None:
+    run, content, picture = whole
+    written_verdicts = {row["name"]: row["verdict"] for row in content["rows"]}
+    assert written_verdicts == {name: row[0] for name, row in rows(run.out).items()}
+    assert colours(picture) == list(written_verdicts.values())
+    assert written_verdicts["bottom-up"] == "lossless here"
+    for kind in COLOURS:
+        assert (f">{kind}</text>" in picture) == (kind in written_verdicts.values())
+
+
+def test_a_fault_that_identical_models_hide_is_never_drawn_or_written_as_lossless(tmp_path: Path) -> None:
+    target, picture = tmp_path / "c.json", tmp_path / "c.svg"
+    names = ("--schemes", "rheo,rrs-skip-repeated,verify-full-q,skip-residual")
+    files = ("--json", str(target), "--plot", str(picture))
+    run = prove_here(*SMALL, "--family", "identical", *names, *files)
+    assert run.status == 0
+    found = {row["name"]: row["verdict"] for row in written(target)["rows"]}
+    assert found["rheo"] == "lossless"
+    hidden = [name for name, verdict in found.items() if verdict == "lossless here"]
+    assert len(hidden) >= 1
+    assert hidden == [name for name in found if name != "rheo" and rows(run.out)[name][0] == "lossless here"]
+    assert colours(picture.read_text("utf-8")) == list(found.values())
+    assert len(set(COLOURS.values())) == len(COLOURS) == 4
+
+
 def test_the_same_run_gives_the_same_picture_and_a_png_is_one(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg", "c.PNG"):
         assert prove_here(*FEW, "--plot", str(tmp_path / name)).status == 0
@@ -176,14 +211,42 @@ def test_too_few_classes_leave_a_row_undecided_and_the_status_is_3() -> None:
     assert rows(run.out)["rrs"][0] == "undecided"
     assert rows(run.out)["rheo"][0] == "lossless"
     assert "rrs: more than 60 classes." in run.words
+    assert run.words.endswith("To decide more: a larger --max-classes; or a smaller --vocab, --depth or --slots.")
+    assert "To decide more" not in prove_here(*SMALL, "--schemes", "rheo,rrs").words
 
 
-def test_many_trees_get_the_bound_of_chained_strings_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_rounding_left_with_the_larger_bound_gives_way_and_the_kind_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The prices are spoiled, so the program proves less than chained strings do; on the other side nothing changes."""
+    path = tmp_path / "c.json"
+    arguments = (*SMALL, "--schemes", "block", "--json", str(path))
+    assert prove_here(*arguments).status == 0
+    [whole] = written(path)["rows"]
+    honest = comparison.program_bound
+
+    def spoiled(*given: Any) -> Certificate:
+        return honest(*given)._replace(bound=honest(*given).bound + 1)
+
+    monkeypatch.setattr(comparison, "program_bound", spoiled)
+    run = prove_here(*arguments)
+    [row] = written(path)["rows"]
+    assert (whole["bound_kind"], row["bound_kind"]) == ("program", "chained")
+    assert row["bound"] == whole["bound"], "block verification reaches both"
+    assert rows(run.out)["block"][5] == "0*"
+    assert "with * that of chained strings" in run.words
+
+
+def test_many_trees_get_the_bound_of_chained_strings_or_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(comparison, "PROGRAM_TREES", 5)
     chained = prove_here(*SMALL, "--schemes", "rheo,top-k")
     assert rows(chained.out)["rheo"][5].endswith("*")
     assert not rows(chained.out)["top-k"][5].endswith("*")
     assert "with * that of chained strings" in chained.words
+    path = tmp_path / "c.json"
+    assert prove_here(*SMALL, "--schemes", "rheo,top-k", "--json", str(path)).status == 0
+    kinds = {row["name"]: row["bound_kind"] for row in written(path)["rows"]}
+    assert kinds == {"rheo": "chained", "top-k": "program"}
     monkeypatch.setattr(comparison, "MOST_TREES", 5)
     assert rows(prove_here(*SMALL, "--schemes", "rheo").out)["rheo"][5] == "-"
 
@@ -203,6 +266,17 @@ def test_many_trees_get_the_bound_of_chained_strings_or_none(monkeypatch: pytest
         ("--model", "no-such-file.json"),
         ("--model", "examples/model.json", "--seed", "1"),
         ("--model", "examples/model.json", "--depth", "2"),
+        ("--schemes", "rheo,"),
+        ("--schemes", "rheo,,flow"),
+        ("--schemes", "spechub", "--slots", "3"),
+        ("--schemes", "chain,leviathan", "--slots", "2"),
+        ("--schemes", "rrs,kseq", "--nodes", "5"),
+        ("--schemes", "rrs", "--head", "0"),
+        ("--timeout", "x"),
+        ("--timeout", "0"),
+        ("--timeout", "1" + "0" * 400),
+        ("--max-classes", "2.5"),
+        ("--sweep", "m", "--models", "0"),
         ("--plot", "c.pdf"),
         ("--plot", "no/such/folder/c.svg"),
         ("--json", ""),
@@ -221,6 +295,55 @@ def test_many_trees_get_the_bound_of_chained_strings_or_none(monkeypatch: pytest
 def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...]) -> None:
     run = prove_here("compare", *arguments)
     assert is_one_line(run, 2), run
+
+
+MESSAGES = {
+    ("--schemes", ""): "--schemes has an empty name in '', expected names such as --schemes rheo,flow",
+    ("--schemes", "rheo,"): "--schemes has an empty name in 'rheo,', expected names such as --schemes rheo,flow",
+    ("--timeout", "x"): "--timeout is x, expected a whole number from 1 to 1000000000",
+    ("--schemes", "spechub", "--slots", "3"): "spechub always has slots = 2; leave out --slots",
+    ("--schemes", "rrs", "--nodes", "5"): "rrs keeps every node that it drafts; leave out --nodes",
+}
+
+
+@pytest.mark.parametrize("arguments", MESSAGES, ids=" ".join)
+def test_a_message_says_what_is_wrong_and_what_would_be_right(arguments: tuple[str, ...]) -> None:
+    assert prove_here("compare", *arguments).err == f"rheo-prove: {MESSAGES[arguments]}\n"
+
+
+def test_the_same_arguments_with_usable_values_are_compared() -> None:
+    """The twin: it is the value that is refused above."""
+    few = ("compare", "--depth", "1", "--vocab", "3")
+    assert prove_here(*few, "--schemes", " rheo, flow", "--timeout", "600", "--max-classes", "5000").status == 0
+    assert prove_here(*few, "--schemes", "spechub", "--slots", "2").status == 0
+    mixed = prove_here(*few, "--schemes", "spechub,rrs,chain,leviathan", "--slots", "3")
+    assert mixed.status == 0
+    assert "K = 1, whatever is asked for: chain, leviathan. K = 2, whatever is asked for: spechub." in mixed.words
+
+
+def test_what_no_scheme_reads_is_not_said_to_be_covered(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    run = prove_here("compare", "--depth", "1", "--vocab", "3", "--schemes", "spechub,rrs", "--json", str(path))
+    assert "V = 3, D = 1, K = 2, as far as a scheme reads them" in run.words
+    scheme = written(path)["rows"][0]["scheme"]
+    assert (scheme["slots"], scheme["depth"]) == (2, 1)
+    assert (scheme["head"], scheme["nodes"], scheme["beam"]) == (None, None, None)
+    more = prove_here("compare", "--depth", "1", "--vocab", "3", "--schemes", "spechub,rheo")
+    assert "D = 1, K = 2, B = 2, N = 8, m = 1, as far as a scheme reads them" in more.words
+
+
+@pytest.mark.parametrize("spelling", ["c.svg", "folder/../c.svg", "link.svg", "{}/c.svg"])
+def test_json_and_plot_are_never_written_to_the_same_file(
+    spelling: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.svg").symlink_to("c.svg")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    run = prove_here(*FEW, "--json", "c.svg", "--plot", spelling.format(tmp_path))
+    assert is_one_line(run, 2), run
+    assert "name the same file" in run.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 WITHOUT = """
@@ -292,7 +415,25 @@ def test_a_biased_curve_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_sweep_out_of_time_is_not_decided() -> None:
     run = prove_here("compare", "--sweep", "m", "--vocab", "9", "--depth", "3", "--nodes", "25", "--timeout", "1")
     assert run.status == 3
-    assert run.out == "NOT DECIDED: out of time.\n"
+    assert re.fullmatch(r"NOT DECIDED: .*out of time\.", run.out.splitlines()[0])
+    assert run.out.splitlines()[1].startswith("To decide more: a larger --timeout; or a smaller ")
+
+
+def test_a_sweep_gives_up_after_so_many_classes_and_writes_nothing(tmp_path: Path) -> None:
+    files = ("--json", str(tmp_path / "s.json"), "--plot", str(tmp_path / "s.svg"))
+    run = prove_here("compare", "--sweep", "m", *SWEEP, "--max-classes", "3", *files)
+    assert run.status == 3
+    first, second = run.out.splitlines()
+    assert re.fullmatch(r"NOT DECIDED: \S+ on random 0, point 0 of the sweep: more than 3 classes\.", first)
+    assert second == "To decide more: a larger --max-classes; or a smaller --vocab, --depth or --slots."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_of_a_sweep_is_for_one_curve_on_one_model_and_enough_changes_nothing() -> None:
+    """All curves on all models together need far more classes than this."""
+    enough = prove_here("compare", "--sweep", "m", *SWEEP, "--max-classes", "200")
+    assert enough == prove_here("compare", "--sweep", "m", *SWEEP)
+    assert enough.status == 0
 
 
 def test_two_runs_differ_in_their_times_only() -> None:

@@ -29,9 +29,9 @@ SLOW = {
 """Faults whose smallest counterexample is found sooner when only its m is tried."""
 
 SIZES = re.compile(
-    r"V = (?P<vocab>\d+), D = (?P<depth>\d+), K = (?P<slots>\d+), B = (?P<beam>\d+), N = (?P<nodes>\d+)"
+    r"V = (?P<vocab>\d+), D = (?P<depth>\d+), K = (?P<slots>\d+)(?:, B = (?P<beam>\d+))?(?:, N = (?P<nodes>\d+))?"
     r"(?:, S = (?P<sparse>\d+))?(?:, proxy (?P<proxy>\w+) x (?P<proxy_scale>\S+))?(?:, fill x (?P<fill_scale>\S+))?"
-    r", m = (?P<head>\d+)"
+    r"(?:, m = (?P<head>\d+))?"
 )
 WRONG = re.compile(r"The output starts with (\S+) with probability (\S+).*?; the target gives (\S+?)(?: \(\S+\))?\.")
 
@@ -56,7 +56,8 @@ def counterexample(out: str) -> Shown:
     assert sizes
     assert wrong
     assert tv
-    given: dict[str, Any] = {key: int(sizes[key]) for key in ("depth", "slots", "beam", "nodes", "head")}
+    numbers = ("depth", "slots", "beam", "nodes", "head")
+    given: dict[str, Any] = {key: int(sizes[key]) for key in numbers if sizes[key]}
     given |= {key: rational(sizes[key]) for key in ("proxy_scale", "fill_scale") if sizes[key]}
     given |= {"proxy": sizes["proxy"]} if sizes["proxy"] else {}
     laws = table_of_laws(part)

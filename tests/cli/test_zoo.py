@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -84,9 +85,78 @@ def test_a_model_of_ones_own_keeps_its_size() -> None:
         ("--scheme", "gbv-clipped"),
         ("--fault", "relaxed"),
         ("--fault", "traversal-by-creation", "--slots", "2"),
+        ("--scheme", "spechub", "--slots", "3"),
+        ("--scheme", "spechub", "--slots", "1"),
+        ("--scheme", "rrs", "--head", "0"),
+        ("--scheme", "rrs", "--nodes", "8"),
+        ("--scheme", "rrs", "--sparse", "2"),
+        ("--scheme", "rrs", "--fill-scale", "1"),
+        ("--scheme", "rrs", "--scheme", "kseq", "--beam", "2"),
+        ("--scheme", "dx", "--verify", "flow"),
     ],
     ids=" ".join,
 )
 def test_a_parameter_that_a_scheme_does_not_read_is_refused(arguments: tuple[str, ...]) -> None:
     run = prove_here(*arguments)
     assert is_one_line(run, 2), run
+
+
+def test_a_parameter_that_is_not_read_is_refused_in_plain_words() -> None:
+    for arguments, words in {
+        ("rrs", "--sparse", "2"): "rrs does not cut the draft law; leave out --sparse",
+        ("rrs", "--nodes", "5"): "rrs keeps every node that it drafts; leave out --nodes",
+        ("rrs", "--verify", "rheo"): "rrs has a rule of its own; leave out --verify",
+        ("rrs", "--proxy-scale", "1/2"): "rrs does not read proxy_scale; leave out --proxy-scale",
+        ("spechub", "--slots", "3"): "spechub always has slots = 2; leave out --slots",
+    }.items():
+        assert prove_here("--scheme", *arguments).err == f"rheo-prove: {words}\n"
+
+
+def test_what_only_some_of_the_schemes_read_is_noted() -> None:
+    run = prove_here("--scheme", "spechub", "--scheme", "rheo", "--head", "1", "--slots", "3", *FEW)
+    assert run.status == 0
+    assert "Note: spechub always has slots = 2; --slots 3 is for the others." in run.words
+    assert "Note: spechub does not read head; --head 1 is for the others." in run.words
+    assert "D = 2, K = 2 (spechub); D = 2, K = 3, B = 3, N = 8 (rheo), m = 1 (rheo); exact rationals" in run.words
+
+
+def test_what_a_scheme_does_not_read_is_not_stated(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    run = prove_here("--scheme", "spechub", *FEW, "--json", str(path))
+    assert "V = 3, D = 2, K = 2; exact rationals" in run.words
+    assert "m = " not in run.words
+    assert "N = " not in run.words
+    assert {row["m"] for row in tables(run.out)["spechub"]} == {"-"}
+    scheme = written(path)["scheme"]
+    assert {name for name, value in scheme.items() if value is not None} == {"slots", "depth", "verify"}
+    assert "N = 8" in prove_here("--scheme", "eagle", *FEW).words
+    assert "N = 8, m = 1; exact" in prove_here("--scheme", "dx", "--head", "1", *FEW).words
+
+
+def test_a_counterexample_states_only_what_the_fault_reads() -> None:
+    run = prove_here("--fault", "gbv-clipped", "--instances", "1")
+    line = run.out.partition("Smallest counterexample found to gbv-clipped")[2].splitlines()[1]
+    assert re.fullmatch(r"V = \d+, D = \d+, K = \d+ *", line)
+    [refuted] = [line for line in run.out.splitlines() if line.startswith("gbv-clipped is biased")] or [""]
+    assert " m = " not in refuted
+
+
+@pytest.mark.parametrize("name", ["rrs", "ot-iid", "univer-without"])
+def test_a_scheme_with_too_many_classes_is_not_decided_unless_told_to_go_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is a smaller one here, to save time; without one these sizes would take hours."""
+    monkeypatch.setattr("rheo_proof.cli.request.CLASSES", 500)
+    sizes = ("--vocab", "5", "--depth", "3", "--instances", "1")
+    run = prove_here("--scheme", name, *sizes)
+    assert run.status == 3
+    assert run.out.splitlines()[-1] == "NOT DECIDED."
+    assert "Undecided because: more than 500 classes." in run.words
+    assert "To decide more: a larger --max-classes; or a smaller --vocab, --depth or --slots." in run.words
+
+
+def test_the_limit_of_the_user_is_the_one_that_holds_and_others_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheo_proof.cli.request.CLASSES", 5)
+    assert prove_here("--scheme", "rrs", *FEW).status == 3
+    assert prove_here("--scheme", "rrs", *FEW, "--max-classes", "5000").status == 0
+    assert prove_here("--scheme", "rheo", "--vocab", "3", "--depth", "2", *FEW).status == 0

@@ -165,5 +165,27 @@ def test_schemes_that_are_said_to_be_the_same_have_the_same_row() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in SHOWN["compare"].splitlines() if " lossless " in line}
     for same in (("rheo", "greedy", "spechub"), ("chain", "leviathan"), ("bv", "hsd", "block"), ("top-k", "eagle")):
         assert len({tuple(rows[name][:-3]) for name in same}) == 1, same
-    for best in ("flow", "block", "top-k", "medusa-tree"):
-        assert rows[best][-4] == "0", best
+    one_hot = {"eagle", "top-k", "medusa-tree"}
+    assert {name for name, row in rows.items() if row[-4] == "0"} == {"flow", "block", "bv", "hsd", *one_hot}
+    [swing] = [SHOWN[command] for command in SINGLE if "swing" in command]
+    assert next(line for line in swing.splitlines() if line.strip().startswith("flow ")).split()[-5:-3] == [
+        "19/792",
+        "(0.0240)",
+    ]
+
+
+EQUAL = {
+    "compare --sweep m": {"0", "3"},
+    "compare --sweep m --family near": {"0", "3"},
+    "compare --sweep nodes --models 6": {"1"},
+    "compare --sweep sparse": {"1", "2"},
+    "compare --sweep temperature": {"inf"},
+    "compare --sweep noise": {"0"},
+}
+
+
+@pytest.mark.parametrize("command", SWEEPS)
+def test_rheo_and_rrsw_are_equal_exactly_where_the_page_says(command: str) -> None:
+    suffix = "" if " m " in f"{command} " else " m=1"
+    rheo, rrsw = curve(command, f"rheo{suffix}"), curve(command, f"rrsw{suffix}")
+    assert {x for x in rheo if rheo[x] == rrsw[x]} == EQUAL[command]

@@ -21,8 +21,10 @@ from rheo_proof.schemes.registry import (
     CHAIN_FAULTS,
     CHAINS,
     CONTROLS,
+    FIXED_SLOTS,
     LOSSY,
     ON_RHEO_TREES,
+    PAIRS,
     REDRAWING,
     THREE_PATHS,
     ZOO,
@@ -103,14 +105,17 @@ def test_a_scheme_of_the_zoo_fixes_exactly_what_it_does_not_read(name: str) -> N
     assert (fixed.head, fixed.verify, fixed.depth) == (0, name, 2)
     reads_nodes = drafting(name, replace(TWO, nodes=2)) != drafting(name, TWO)
     assert reads_nodes == (name in BUDGETED)
+    assert reads_nodes == ("nodes" in EVERY[name].reads)
     reads_slots = drafting(name, replace(TWO, slots=3, nodes=12)) != drafting(name, replace(TWO, nodes=12))
     one_child = name in (*CHAINS, *CHAIN_FAULTS)
-    assert reads_slots == (not one_child and name != "spechub")
+    assert reads_slots == (not one_child and name not in PAIRS)
     assert (fixed.slots == 1) == one_child
+    takes = {slots for slots in (1, 2, 3) if EVERY[name].fix(replace(TWO, slots=slots)).slots == slots}
+    assert takes == ({1, 2, 3} if reads_slots and name not in THREE_PATHS else {FIXED_SLOTS[name]})
 
 
 def test_the_names_in_the_lists_are_schemes_of_the_zoo() -> None:
-    for names in (ON_RHEO_TREES, BUDGETED, CHAINS, CHAIN_FAULTS, THREE_PATHS, REDRAWING):
+    for names in (ON_RHEO_TREES, BUDGETED, CHAINS, CHAIN_FAULTS, PAIRS, THREE_PATHS, REDRAWING):
         assert names
         assert set(names) <= set(ZOO_NAMES)
 

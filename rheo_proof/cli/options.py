@@ -1,0 +1,52 @@
+"""What options take, and what they say of what they cannot take."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rheo_proof.exact.errors import InputError
+
+MOST = 10**9
+
+
+class Count(click.IntRange):
+    """A whole number from 1 to `MOST`, which no limit in classes or seconds needs to exceed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number. Raises `InputError` that says what would be right."""
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if not 1 <= number <= MOST:
+            option = param.opts[-1] if param else "the number"
+            raise InputError(f"{option} is {value}, expected a whole number from 1 to {MOST}")
+        return number
+
+
+COUNT = Count(1)
+
+
+def names_of(parts: tuple[str, ...], option: str) -> list[str]:
+    """Names joined by commas. Raises `InputError` for an empty one.
+
+    >>> names_of(("rheo,flow", "chain"), "--schemes")
+    ['rheo', 'flow', 'chain']
+    """
+    names = [name.strip() for part in parts for name in part.split(",")]
+    if "" in names:
+        written = ",".join(parts)
+        raise InputError(f"{option} has an empty name in {written!r}, expected names such as {option} rheo,flow")
+    return names
+
+
+def check_different(one: tuple[str, str], other: tuple[str, str]) -> None:
+    """Raise `InputError` if two options, each with its path, name the same file, however it is written."""
+    paths = Path(one[1]), Path(other[1])
+    same = paths[0].resolve() == paths[1].resolve()
+    if same or (all(path.exists() for path in paths) and os.path.samefile(*paths)):
+        raise InputError(f"{one[0]} and {other[0]} name the same file, {other[1]}; name two files")
