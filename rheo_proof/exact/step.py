@@ -99,6 +99,10 @@ class StepLaw:
                 through[v] = through.get(v, ZERO) + mass
         return through
 
+    def passes(self, v: Prefix) -> bool:
+        """Whether v is a proper prefix of some emitted string."""
+        return v in self._through
+
     @property
     def expected_tokens(self) -> Fraction:
         """E[tau] + 1, the expected number of emitted tokens (block efficiency)."""
