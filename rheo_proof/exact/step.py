@@ -99,9 +99,9 @@ class StepLaw:
                 through[v] = through.get(v, ZERO) + mass
         return through
 
-    def passes(self, v: Prefix) -> bool:
-        """Whether v is a proper prefix of some emitted string."""
-        return v in self._through
+    def passing(self, v: Prefix) -> Q:
+        """Pr[v is a proper prefix of S]."""
+        return self._through.get(v, ZERO)
 
     @property
     def expected_tokens(self) -> Fraction:

@@ -50,7 +50,7 @@ class Events:
 
     def _walk(self, law: StepLaw, v: Prefix, ended: Q, full: list[Q]) -> None:
         """Add the strings below v; `ended`: the mass of strings that ended at or before v, completed to v."""
-        if not law.passes(v):
+        if not law.passing(v):
             full += [ended * mass for mass in self.below(v)]
             return
         p, emitted = self.model.target(v), law.emission(v, self.model.vocab)
