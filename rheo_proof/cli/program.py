@@ -14,6 +14,7 @@ from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
 from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.plan import plan
+from rheo_proof.cli.policies import policies_command
 from rheo_proof.cli.request import CLASSES, Request, request
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
@@ -200,6 +201,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
 cli.add_command(compare_command)
 cli.add_command(crosscheck)
 cli.add_command(plan)
+cli.add_command(policies_command)
 
 
 @cli.command()

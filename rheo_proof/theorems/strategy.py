@@ -72,7 +72,7 @@ def attaining(policies: Policies, v: Prefix, upper: bool, limits: Limits | None 
 
 
 def lines(policies: Policies, strategy: Strategy) -> list[str]:
-    """The strategy in words: one insertion a line, what follows a revealed token indented below it."""
+    """The strategy in words: an insertion a line; what is done for some of the tokens revealed stands indented."""
     if strategy.action is None:
         return ["stop"]
     first = policies.phrase(strategy.state, strategy.action)
@@ -83,11 +83,11 @@ def lines(policies: Policies, strategy: Strategy) -> list[str]:
             return [first, *text]
         below.setdefault(text, []).append(x)
     if len(below) == 1:
-        return [f"{first}; whatever X is:", *(f"  {line}" for line in next(iter(below)))]
+        return [f"{first}, whatever X is", *next(iter(below))]
     found = [f"{first}:"]
     for text, tokens in below.items():
-        found.append(f"  if X = {' or '.join(map(str, tokens))}: {text[0]}")
-        found += [f"    {line}" for line in text[1:]]
+        case = f"  if X = {' or '.join(map(str, sorted(tokens)))}:"
+        found += [f"{case} {text[0]}"] if len(text) == 1 else [case, *(f"    {line}" for line in text)]
     return found
 
 
