@@ -25,8 +25,8 @@ MODELS = 10
 RULES = ("rheo", "flow", "match")
 STATUS = {"lossless": 0, "biased": 1, "undecided": 3}
 CLOSING = {
-    "lossless": "PROVED: lossless under every predictable policy.",
-    "biased": "REFUTED: biased under the policy shown.",
+    "lossless": "PROVED: lossless under all of these policies.",
+    "biased": "REFUTED: biased under one of these policies.",
     "undecided": "NOT DECIDED.",
 }
 

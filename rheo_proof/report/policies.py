@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 from rich.console import Console
@@ -174,8 +173,3 @@ def _strategy(strategy: Strategy) -> dict[str, Any]:
         return {"do": "stop"}
     then = {"next" if x is None else str(x): _strategy(after) for x, after in strategy.then}
     return {"do": action.kind, "parent": list(action.parent), "slot": action.slot, "then": then}
-
-
-def largest_gap(results: Sequence[Decided]) -> Fraction:
-    """Over all results that were decided; 0 if none was."""
-    return max((result.bounds.gap for result in results if result.bounds is not None), default=Fraction(0))
