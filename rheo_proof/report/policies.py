@@ -40,7 +40,7 @@ def show_decided(console: Console, results: Sequence[Decided]) -> None:
         groups.setdefault(result.adversary.name, {}).setdefault(heads_of(result.adversary), []).append(result)
     for name, rows in groups.items():
         shown = table("m", "models", "lossless", "biased", "largest gap", "states", "a state has", "time")
-        shown.title = f"{name}: {AGAINST[name].line}"
+        console.print(f"{name}: {AGAINST[name].line}", style="bold", soft_wrap=True)
         for m, row in rows.items():
             gaps = [result.bounds.gap for result in row if result.bounds is not None]
             verdicts = [result.verdict for result in row]

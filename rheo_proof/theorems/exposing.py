@@ -18,7 +18,7 @@ from rheo_proof.theorems.counterexample import denominator, sizes
 from rheo_proof.theorems.induction import bounds
 from rheo_proof.theorems.strategy import Strategy, attaining, checked, lines
 
-SEEDS = 4
+SEEDS = 2
 """Seeds of each family that are tried at each size."""
 
 

@@ -21,23 +21,23 @@ FEW = (*SMALL, "--instances", "2")
 
 
 def test_rheo_flow_and_match_are_proved_at_four_nodes_by_default() -> None:
-    run = prove_here("policies", *SIZES)
+    run = prove_here("policies", *SIZES, "--instances", "3")
     assert (run.status, run.err) == (0, "")
     shown = tables(run.out)
     assert list(shown) == ["rheo", "flow", "match"]
     for rows in shown.values():
         assert [row["m"] for row in rows] == ["0", "1", "2", "3"]
-        assert all((row["lossless"], row["biased"], row["largest gap"]) == ("10", "0", "0") for row in rows)
-    assert "statement 'all predictable policies' for 10 models (random, near, peaked," in run.words
+        assert all((row["lossless"], row["biased"], row["largest gap"]) == ("3", "0", "0") for row in rows)
+    assert "statement 'all predictable policies' for 3 models (random, near, peaked)," in run.words
     assert "V = 3, D = 2, K = 3, N = 4, m = 0, 1, 2, 3: every predictable policy up to N nodes" in run.words
     assert run.out.endswith("PROVED: lossless under all of these policies.\n")
 
 
 def test_rrsw_is_proved_with_heads_first_and_refuted_without() -> None:
-    run = prove_here("policies", *SIZES, "--verify", "rrsw", "--heads-first")
+    run = prove_here("policies", *SIZES, "--verify", "rrsw", "--heads-first", "--instances", "3")
     assert run.status == 0
     assert "every predictable policy that inserts no head of a node after its sampled slot" in run.words
-    run = prove_here("policies", *SIZES, "--verify", "rrsw")
+    run = prove_here("policies", *SIZES, "--verify", "rrsw", "--instances", "1")
     assert run.status == 1
     assert "A policy that exposes rrsw, at the smallest sizes found V = 3, D = 1, K = 2, N = 2, m = 1" in run.words
     assert "insert the sampled slot of the root: if X = " in run.words
@@ -45,7 +45,7 @@ def test_rrsw_is_proved_with_heads_first_and_refuted_without() -> None:
 
 
 def test_bottom_up_is_refuted_with_a_strategy() -> None:
-    run = prove_here("policies", *SIZES, "--verify", "bottom-up")
+    run = prove_here("policies", *SIZES, "--verify", "bottom-up", "--instances", "1")
     assert run.status == 1
     assert "insert the head 0 (slot 0) below the root insert the sampled slot of the node 0: if X = " in run.words
     assert run.out.endswith("REFUTED: biased under one of these policies.\n")
@@ -96,7 +96,7 @@ def test_a_rule_that_is_known_to_be_biased_and_is_not_here_is_not_proved() -> No
     for more in (("--verify", "bottom-up", "--depth", "1"), ("--verify", "rrsw", "--vocab", "2")):
         run = prove_here(*FEW, *more)
         assert run.status == 3
-        assert run.out.splitlines()[-1].startswith("NOT REFUTED: ")
+        assert "NOT REFUTED: no policy shows it here" in run.out
 
 
 def test_on_a_model_of_ones_own_it_is() -> None:
