@@ -37,7 +37,7 @@ def prism(process: Process, title: Sequence[str] = ()) -> str:
     <BLANKLINE>
     label "out_0" = s=1;
     """
-    lines = [*_comments(title), "mdp" if process.nondeterministic else "dtmc", "", "module step"]
+    lines = [*_comments(title), process.kind, "", "module step"]
     lines += [f"  s : [0..{len(process.choices) - 1}] init 0;", ""]
     for state, choices in enumerate(process.choices):
         lines.append(f"  // {process.words[state]}")
@@ -112,7 +112,7 @@ def drn(process: Process, title: Sequence[str] = (), value_type: str = "rational
     for label, where in process.labels.items():
         for state in where:
             names[state].append(label)
-    lines = [*_comments(title), f"@type: {'MDP' if process.nondeterministic else 'DTMC'}"]
+    lines = [*_comments(title), f"@type: {process.kind.upper()}"]
     lines += [f"@value_type: {value_type}", "@parameters", "", "@reward_models", ""]
     lines += ["@nr_states", str(len(process.choices))]
     lines += ["@nr_choices", str(sum(map(len, process.choices))), "@model"]
