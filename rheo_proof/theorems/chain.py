@@ -125,7 +125,7 @@ def emitted(point: Point, model: ToyModel, length: int, rank: int) -> Way:
     """At a string that was emitted: it is the output, unless target samples are to complete it to `length` tokens."""
     string: Prefix = point.state
     if len(string) >= length:
-        return Way((rank, string), f"emits {key(string)}", [("", [(point, ONE)])], (out(string),))
+        return Way((rank, string), f"output {key(string)}", [("", [(point, ONE)])], (out(string),))
     p = model.target(string)
     leads = [(between("emitted", (*string, x)), p[x]) for x in p.support]
     return Way((rank - 1, string), f"completes {key(string)}", [("", leads)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from rheo_proof.exact.number import ONE, Q
-from rheo_proof.theorems.process import Process, Row
+from rheo_proof.theorems.process import Process
 
 WIDEST = 2**63 - 1
 """Storm reads a whole number in PRISM text as 64 bits; a longer one has to be written as a decimal, and stays exact."""
@@ -117,14 +117,12 @@ def drn(process: Process, title: Sequence[str] = (), value_type: str = "rational
     lines += ["@nr_states", str(len(process.choices))]
     lines += ["@nr_choices", str(sum(map(len, process.choices))), "@model"]
     for state, choices in enumerate(process.choices):
-        lines += [f"// {process.words[state]}", " ".join(["state", str(state), *names[state]])]
-        for action, (words, row) in enumerate(choices):
-            lines += [*([f"    // {words}"] if words else []), f"    action {action}", *_drn_row(row)]
+        lines.append(f"// {process.words[state]}")  # within a state Storm takes no comments
+        lines += [f"//   action {action}: {choice.words}" for action, choice in enumerate(choices) if choice.words]
+        lines.append(" ".join(["state", str(state), *names[state]]))
+        for action, choice in enumerate(choices):
+            lines += [f"    action {action}", *(f"        {target} : {mass}" for target, mass in choice.row)]
     return "\n".join(lines) + "\n"
-
-
-def _drn_row(row: Row) -> list[str]:
-    return [f"        {target} : {mass}" for target, mass in row]
 
 
 FORMATS: dict[str, Callable[[Process, Sequence[str]], str]] = {"prism": prism, "drn": drn}

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.exact.model import Prefix
-from rheo_proof.theorems.export import FORMATS, drn
+from rheo_proof.theorems.export import drn
 from rheo_proof.theorems.process import Process, string_of
 
 Law: TypeAlias = Mapping[Prefix, Fraction]
@@ -121,30 +121,3 @@ def quotient(process: Process, weak: bool = False) -> Quotient:
     kind = kinds.WEAK if weak else kinds.STRONG
     found = stormpy.transformations.perform_bisimulation(model, asked, bisimulation_type=kind)
     return Quotient(found.nr_states, len(_states(found, "tree")) if "tree" in labels else 0)
-
-
-class Difference(NamedTuple):
-    """An output on which two laws differ."""
-
-    string: Prefix
-    ours: Fraction
-    other: Fraction
-
-
-def first_difference(ours: Law, other: Law) -> Difference | None:
-    """The first output, shorter ones first, on which they differ as rationals; None if they are equal.
-
-    >>> half = Fraction(1, 2)
-    >>> first_difference({(0,): half, (1,): half}, {(1,): half, (0, 0): half})
-    Difference(string=(0,), ours=Fraction(1, 2), other=Fraction(0, 1))
-    """
-    zero = Fraction(0)
-    for string in sorted({*ours, *other}, key=lambda s: (len(s), s)):
-        if ours.get(string, zero) != other.get(string, zero):
-            return Difference(string, ours.get(string, zero), other.get(string, zero))
-    return None
-
-
-def storms_laws(process: Process) -> dict[str, dict[Prefix, Fraction]]:
-    """What Storm makes of a chain in each language: the law of its outputs."""
-    return {language: law_by_storm(write(process, ()), language) for language, write in FORMATS.items()}
