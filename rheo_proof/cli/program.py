@@ -12,10 +12,12 @@ from rich.progress import Progress
 from rheo_proof import __version__
 from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
+from rheo_proof.cli.export import export
 from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.plan import plan
 from rheo_proof.cli.policies import policies_command
 from rheo_proof.cli.request import CLASSES, Request, request
+from rheo_proof.cli.storm import storm_command
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
@@ -202,6 +204,8 @@ cli.add_command(compare_command)
 cli.add_command(crosscheck)
 cli.add_command(plan)
 cli.add_command(policies_command)
+cli.add_command(export)
+cli.add_command(storm_command)
 
 
 @cli.command()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.files import write_model
@@ -105,6 +105,20 @@ def check_target(path: str, model: str | None = None) -> None:
 
 def write_json(path: str, content: Any) -> None:
     """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
+
+    def write(file: IO[str]) -> None:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+
+    _write_whole(path, write)
+
+
+def write_text(path: str, text: str) -> None:
+    """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
+    _write_whole(path, lambda file: file.write(text))
+
+
+def _write_whole(path: str, write: Callable[[IO[str]], object]) -> None:
     check_target(path)
     temporary = None
     try:
@@ -112,8 +126,7 @@ def write_json(path: str, content: Any) -> None:
             "w", encoding="utf-8", dir=Path(path).resolve().parent, prefix=".rheo-", delete=False
         ) as file:
             temporary = file.name
-            json.dump(content, file, indent=1)
-            file.write("\n")
+            write(file)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, Path(path).resolve())
         temporary = None

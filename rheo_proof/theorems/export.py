@@ -1,14 +1,14 @@
 """A process in the two languages of probabilistic model checkers: PRISM's commands, and DRN, Storm's list of states.
 
 Both are plain text with exact fractions, the same for the same process every time. PRISM text (prismmodelchecker.org)
-is read by PRISM, Storm and others, DRN (stormchecker.org) by Storm; DRN is read much faster where there are many states.
+is read by PRISM, Storm and others, DRN (stormchecker.org) by Storm, which reads it much faster if states are many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from rheo_proof.exact.number import ONE, Q
+from rheo_proof.exact.number import Q
 from rheo_proof.theorems.process import Process
 
 WIDEST = 2**63 - 1
@@ -19,8 +19,8 @@ def prism(process: Process, title: Sequence[str] = ()) -> str:
     """The process in the PRISM language: one module, one variable `s`, one command for each choice of a state.
 
     >>> from rheo_proof.theorems.process import one
-    >>> third = Q(1, 3)
-    >>> coin = Process((one((1, third), (2, 1 - third)), one((1, ONE)), one((2, ONE))), ("a", "b", "c"), {"out_0": (1,)})
+    >>> third, ends = Q(1, 3), (one((1, Q(1))), one((2, Q(1))))
+    >>> coin = Process((one((1, third), (2, 1 - third)), *ends), ("a", "b", "c"), {"out_0": (1,)})
     >>> print(prism(coin), end="")
     dtmc
     <BLANKLINE>
@@ -51,7 +51,8 @@ def prism(process: Process, title: Sequence[str] = ()) -> str:
 
 
 def _comments(title: Sequence[str]) -> list[str]:
-    return [*(f"// {line}" for line in title), ""] if title else []
+    plain = [" ".join(line.split()).encode("ascii", "backslashreplace").decode() for line in title]
+    return [*(f"// {line}" for line in plain), ""] if plain else []
 
 
 def _prism_number(mass: Q) -> str:
@@ -91,7 +92,7 @@ def drn(process: Process, title: Sequence[str] = (), value_type: str = "rational
     such as its bisimulation, take these where they do not take rationals.
 
     >>> from rheo_proof.theorems.process import one
-    >>> print(drn(Process((one((0, ONE)),), ("the end",), {"out_0": (0,)})), end="")
+    >>> print(drn(Process((one((0, Q(1))),), ("the end",), {"out_0": (0,)})), end="")
     @type: DTMC
     @value_type: rational
     @parameters

@@ -21,9 +21,7 @@ from rheo_proof.theorems.process import Process, Way, explored, numbered
 CHOOSE = "choose"
 
 
-def policy_process(
-    policies: Policies, states: int | None = None, watch: Callable[[], None] = lambda: None
-) -> Process:
+def policy_process(policies: Policies, states: int | None = None, watch: Callable[[], None] = lambda: None) -> Process:
     """The decision process of all predictable policies; `out_...` labels the end states by the completed string.
 
     Raises `LimitReached` when there are more than `states` states; `watch` is called for each and may raise, too.

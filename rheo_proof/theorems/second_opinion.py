@@ -63,6 +63,7 @@ class StepOpinion:
     """Storm on one decoding step; `tv` and `storm_tv` are the distances of the completed output from the target."""
 
     process: Process
+    languages: tuple[str, ...]
     outputs: int
     differences: tuple[Difference, ...]
     tv: Fraction
@@ -80,6 +81,7 @@ class PolicyOpinion:
     """Storm on all policies; `gap` is the largest distance of an extreme from the target's probability, ours."""
 
     process: Process
+    languages: tuple[str, ...]
     outputs: int
     differences: tuple[Difference, ...]
     gap: Fraction
@@ -99,10 +101,15 @@ def step_opinion(
     languages: tuple[str, ...] = LANGUAGES,
     states: int | None = None,
     limits: Limits | None = None,
+    slow: int | None = None,
 ) -> StepOpinion:
-    """Storm on one decoding step. Raises `InputError` without stormpy and `LimitReached` after `states` states."""
+    """Storm on one decoding step; it is not given PRISM text of more than `slow` states.
+
+    Raises `InputError` without stormpy and `LimitReached` after `states` states.
+    """
     limits = limits or Limits()
     process = markov_chain(scheme, model, states=states, watch=limits.watch)
+    languages = _quick(languages, process, slow)
     drafted = draft_classes(scheme.drafting, model, limits)
     law, walked = class_law(scheme.verifying, model, drafted, limits)
     ours = dict(law.strings(model.vocab))
@@ -112,7 +119,21 @@ def step_opinion(
     whole = markov_chain(scheme, model, True, states, limits.watch)
     completed = law_by_storm(FORMATS["drn"](whole, ()), "drn")
     tv = distance(completed, model, scheme.drafting.depth + 1)
-    return StepOpinion(process, len(ours), tuple(found), law.total_variation(model), tv, counts(process, drafted, walked))
+    return StepOpinion(
+        process,
+        languages,
+        len(ours),
+        tuple(found),
+        law.total_variation(model),
+        tv,
+        counts(process, drafted, walked),
+    )
+
+
+def _quick(languages: tuple[str, ...], process: Process, slow: int | None) -> tuple[str, ...]:
+    """Without PRISM text where Storm would be slow to read it."""
+    long = slow is not None and len(process.choices) > slow
+    return tuple(language for language in languages if not (long and language == "prism"))
 
 
 def counts(process: Process, drafted: DraftClasses, walked: int) -> Counts:
@@ -142,10 +163,12 @@ def policy_opinion(
     languages: tuple[str, ...] = LANGUAGES,
     states: int | None = None,
     limits: Limits | None = None,
+    slow: int | None = None,
 ) -> PolicyOpinion:
-    """Storm on all policies. Raises `InputError` without stormpy and `LimitReached` after `states` states."""
+    """Storm on all policies; arguments and errors as above."""
     limits = limits or Limits()
     process = policy_process(policies, states, limits.watch)
+    languages = _quick(languages, process, slow)
     found = bounds(policies, limits)
     ours = {
         string: (to_fraction(low), to_fraction(high))
@@ -154,7 +177,7 @@ def policy_opinion(
     differing = []
     for language in languages:
         differing += differences(language, ours, bounds_by_storm(FORMATS[language](process, ()), language))
-    return PolicyOpinion(process, len(ours), tuple(differing), found.gap)
+    return PolicyOpinion(process, languages, len(ours), tuple(differing), found.gap)
 
 
 def differences(

@@ -1,7 +1,7 @@
 """A second opinion from Storm (stormchecker.org), a model checker that shares nothing with this project.
 
-Storm reads the exported *text*, so what is checked is what a user would hand on. It computes in exact rationals, and its
-numbers have to be ours. stormpy is imported where it is used; without it each function raises `InputError`.
+Storm reads the exported *text*, so what is checked is what a user would hand on. It computes in exact rationals, and
+its numbers have to be ours. stormpy is imported where it is used; without it each function raises `InputError`.
 
 What stormpy 2.0 does not do by itself, and what is done about it: rows are not checked to sum to 1 (`Process` does); a
 float would be taken over as its binary value (none is handed over, only text); bisimulation takes no rational models
@@ -22,7 +22,7 @@ from rheo_proof.theorems.export import drn
 from rheo_proof.theorems.process import Process, string_of
 
 Law: TypeAlias = Mapping[Prefix, Fraction]
-MISSING = "a second opinion from Storm needs stormpy; pip install 'rheo-proof[storm]' (Linux on x86-64, Python 3.11)"
+MISSING = "a second opinion from Storm needs stormpy; pip install 'rheo-proof[storm]' (Linux with glibc 2.34 or later)"
 
 
 def need_storm() -> Any:
