@@ -86,4 +86,5 @@ def show_counts(out: Console, found: Counts) -> None:
     shown.add_row("Storm: strong bisimulation", f"{found.strong.states:,}", f"{found.strong.trees:,}")
     shown.add_row("Storm: weak bisimulation", f"{found.weak.states:,}", f"{found.weak.trees:,}")
     shown.add_row("equivalence classes", f"{found.walked:,}", f"{found.classes:,}")
+    shown.add_row("trees that they stand for", "", f"{found.boxes:,}")
     out.print(shown)

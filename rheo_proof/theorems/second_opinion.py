@@ -138,17 +138,21 @@ def _quick(languages: tuple[str, ...], process: Process, slow: int | None) -> tu
 
 def counts(process: Process, drafted: DraftClasses, walked: int) -> Counts:
     """The counts of a chain beside those of the class enumerator; `walked` are the classes of verification."""
-    boxes = sum(
-        prod(len(belief.among) for _, belief in known) for entries in drafted.classes.values() for known in entries
-    )
     return Counts(
         len(process.choices),
         len(process.labels[TREE]),
         drafted.count,
-        boxes,
+        boxes(drafted),
         drafted.walked + walked,
         quotient(process),
         quotient(process, weak=True),
+    )
+
+
+def boxes(drafted: DraftClasses) -> int:
+    """How many kept trees with all tokens known the classes stand for, each in every class that it is in."""
+    return sum(
+        prod(len(belief.among) for _, belief in known) for entries in drafted.classes.values() for known in entries
     )
 
 
