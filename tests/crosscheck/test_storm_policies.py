@@ -64,6 +64,15 @@ def test_storm_finds_the_same_extremes_where_a_policy_moves_the_law(
     assert found.gap > 0
 
 
+def test_policies_that_choose_m_at_every_node_do_not_move_the_law() -> None:
+    parameters = [Parameters(slots=2, head=head, depth=1, nodes=2, verify="rheo") for head in (0, 1, 2)]
+    drafting = [each.drafting() for each in parameters]
+    found = policy_opinion(Policies(family_model("random", 0, 3, 1), parameters[0].verifying(), drafting))
+    assert found.agrees
+    assert found.gap == 0
+    assert len(found.process.choices[0]) == 1 + 2 + 2  # stop, two heads, the sampled slot as slot 0 or slot 1
+
+
 def test_the_extremes_of_other_policies_are_told_apart() -> None:
     """Twin: Storm on policies that peek, our bounds for those that do not."""
     honest, peeking = policies(*CASES[0]), policies(*CASES[0], peek=True)
