@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.progress import Progress
 
+from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.request import models
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
@@ -53,8 +54,8 @@ CLOSING = {
     "--family", "families", multiple=True, metavar="NAME", help="Family of models; repeatable. [default: all]"
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
-@click.option("--max-states", type=click.IntRange(1), help="Give up on a rule, m and model after so many states.")
-@click.option("--timeout", type=click.IntRange(1), metavar="SECONDS", help="Give up after so many seconds.")
+@click.option("--max-states", type=COUNT, help="Give up on a rule, m and model after so many states.")
+@click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
 @click.option("--shrink/--no-shrink", default=True, show_default=True, help="Search the smallest sizes that refute.")
 @click.pass_context
 def policies_command(context: click.Context, /, **options: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.request import request
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.limits import Limits
@@ -51,9 +52,9 @@ OPTIONS = (
     click.option("--heads-first", is_flag=True, help="With --policies: no head after the sampled slot of its node."),
     click.option("--peek", is_flag=True, help="With --policies: look at X before inserting it (a control)."),
     click.option(
-        "--max-states", type=click.IntRange(1), default=STATES, show_default=True, help="Give up after so many states."
+        "--max-states", type=COUNT, default=STATES, show_default=True, help="Give up after so many states."
     ),
-    click.option("--timeout", type=click.IntRange(1), metavar="SECONDS", help="Give up after so many seconds."),
+    click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds."),
 )
 
 

@@ -18,7 +18,8 @@ from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.replay import replay
 from rheo_proof.exact.step import StepLaw
-from rheo_proof.schemes.drafting.rheo import Expansion, Rheo
+from rheo_proof.schemes.drafting.expansion import Expansion
+from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.laws import run
 from rheo_proof.schemes.scheme import Scheme
 from rheo_proof.schemes.tree import Node, Path, Tree
