@@ -51,9 +51,7 @@ OPTIONS = (
     click.option("--policies", is_flag=True, help="All predictable policies instead: a decision process."),
     click.option("--heads-first", is_flag=True, help="With --policies: no head after the sampled slot of its node."),
     click.option("--peek", is_flag=True, help="With --policies: look at X before inserting it (a control)."),
-    click.option(
-        "--max-states", type=COUNT, default=STATES, show_default=True, help="Give up after so many states."
-    ),
+    click.option("--max-states", type=COUNT, default=STATES, show_default=True, help="Give up after so many states."),
     click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds."),
 )
 
