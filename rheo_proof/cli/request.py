@@ -18,7 +18,7 @@ RULES_BY_DEFAULT = ("rheo", "rrsw", "flow")
 VOCAB, DEPTH = 5, 3
 SMALL = {"vocab": 3, "depth": 2, "slots": 2}
 """Default sizes when a scheme of the zoo is asked for: most of them draft trees with very many classes."""
-CLASSES = 20_000
+CLASSES = 10_000
 """Default of --max-classes when a scheme of the zoo is asked for: from three layers on some have millions."""
 OTHER_WORDS = {
     "sparse": "does not cut the draft law",

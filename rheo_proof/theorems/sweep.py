@@ -150,9 +150,8 @@ def draw(
                 try:
                     totals[curve.label] += _tokens(curve, point.change(curve.parameters), model, drafted, effort)
                 except LimitReached as limit:
-                    raise LimitReached(
-                        f"{curve.label} on {model.name}, point {point.label} of the sweep: {limit}"
-                    ) from None
+                    where = f"{curve.label} on {model.name}, point {point.label} of the sweep"
+                    raise LimitReached(f"{where}: {limit}") from None
         for label, total in totals.items():
             drawn[label].append(total / len(seeds))
         yield drawn
