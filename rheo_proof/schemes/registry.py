@@ -30,9 +30,6 @@ PAIRS = ("spechub",)
 THREE_PATHS = ("traversal-by-creation",)
 """Controls that need three paths: with two, nothing is out of order."""
 
-FIXED_SLOTS = {**dict.fromkeys((*CHAINS, *CHAIN_FAULTS), 1), **dict.fromkeys(PAIRS, 2), **dict.fromkeys(THREE_PATHS, 3)}
-"""The K of those schemes of the zoo that do not take one."""
-
 REDRAWING = ("hsd-naive",)
 """Schemes that emit more than one token of their own: bounds on what can be accepted of a draft do not hold for them.
 
@@ -70,15 +67,19 @@ def united(*groups: Iterable[Named]) -> dict[str, Named]:
 def settled(named: Named) -> Named:
     """A scheme of the zoo that fixes the parameters it does not read, so that equal schemes have equal parameters."""
 
-    reads = _reads(named.name)
-
     def fix(parameters: Parameters) -> Parameters:
         wanted = named.fix(parameters)
-        kept: dict[str, Any] = {"head": 0, **{name: getattr(wanted, name) for name in reads}}
-        kept["slots"] = FIXED_SLOTS.get(named.name, wanted.slots)
+        kept: dict[str, Any] = {"head": 0, **{name: getattr(wanted, name) for name in _reads(named.name)}}
+        kept["slots"] = _slots(named.name, wanted.slots)
         return Parameters(**kept, verify=named.name, variant=wanted.variant)
 
-    return replace(named, fix=fix, zoo=True, reads=reads)
+    return replace(named, fix=fix, zoo=True, reads=_reads(named.name))
+
+
+def _slots(name: str, asked: int) -> int:
+    """The K of a scheme of the zoo; some take none."""
+    fixed = {1: (*CHAINS, *CHAIN_FAULTS), 2: PAIRS, 3: THREE_PATHS}
+    return next((slots for slots, names in fixed.items() if name in names), asked)
 
 
 def _reads(name: str) -> frozenset[str]:

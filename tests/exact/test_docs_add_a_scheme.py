@@ -88,7 +88,7 @@ LISTS = {name for name, value in vars(registry).items() if name.isupper() and is
 def test_the_page_names_every_list_of_special_schemes() -> None:
     rows = re.findall(r"^\| (`.*?) \| ", PAGE, re.MULTILINE)
     assert set(re.findall(r"`([A-Z_]+)`", " ".join(rows))) == LISTS
-    assert len(LISTS) == 7
+    assert len(LISTS) == 8
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,14 @@ def test_the_page_names_every_list_of_special_schemes() -> None:
         ("ON_RHEO_TREES", "dx", {"head": 2}),
         ("CHAINS", "leviathan", {}),
         ("CHAIN_FAULTS", "hsd-uncapped", {}),
+        ("PAIRS", "spechub", {}),
         ("THREE_PATHS", "traversal-by-creation", {}),
     ],
 )
 def test_a_name_that_is_missing_on_a_list_changes_the_parameters_as_the_page_says(
     missing: str, name: str, read: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = replace(Parameters(slots=2, depth=2), **read)
+    given = replace(Parameters(slots=4, depth=2), **read)
     right = zoo.EVERY[name].fix(given)
     monkeypatch.setattr(registry, missing, ())
     wrong = zoo.EVERY[name].fix(given)
@@ -113,7 +114,7 @@ def test_a_name_that_is_missing_on_a_list_changes_the_parameters_as_the_page_say
         assert getattr(right, field) == value
         assert zoo.EVERY[name].build(right).drafting != zoo.EVERY[name].build(wrong).drafting
     else:
-        assert (right.slots, wrong.slots) == (3 if missing == "THREE_PATHS" else 1, 2)
+        assert (right.slots, wrong.slots) == ({"THREE_PATHS": 3, "PAIRS": 2}.get(missing, 1), 4)
 
 
 def test_the_scheme_belongs_on_none_of_the_lists(anchor: ModuleType) -> None:

@@ -21,7 +21,6 @@ from rheo_proof.schemes.registry import (
     CHAIN_FAULTS,
     CHAINS,
     CONTROLS,
-    FIXED_SLOTS,
     LOSSY,
     ON_RHEO_TREES,
     PAIRS,
@@ -111,7 +110,9 @@ def test_a_scheme_of_the_zoo_fixes_exactly_what_it_does_not_read(name: str) -> N
     assert reads_slots == (not one_child and name not in PAIRS)
     assert (fixed.slots == 1) == one_child
     takes = {slots for slots in (1, 2, 3) if EVERY[name].fix(replace(TWO, slots=slots)).slots == slots}
-    assert takes == ({1, 2, 3} if reads_slots and name not in THREE_PATHS else {FIXED_SLOTS[name]})
+    assert takes == (
+        {1, 2, 3} if reads_slots and name not in THREE_PATHS else {1 if one_child else 2 if name in PAIRS else 3}
+    )
 
 
 def test_the_names_in_the_lists_are_schemes_of_the_zoo() -> None:
