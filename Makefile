@@ -22,5 +22,6 @@ docs:
 
 bench:
 	python benchmarks/enumerator.py
+	python benchmarks/policies.py
 	python benchmarks/reference.py
 	python benchmarks/torch_decoder.py

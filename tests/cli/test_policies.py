@@ -44,18 +44,12 @@ def test_rrsw_is_proved_with_heads_first_and_refuted_without() -> None:
     assert "replay of this one finds the same" in run.words
 
 
-def test_bottom_up_is_refuted_with_a_strategy() -> None:
-    run = prove_here("policies", *SIZES, "--verify", "bottom-up", "--instances", "1")
-    assert run.status == 1
-    assert "insert the head 0 (slot 0) below the root insert the sampled slot of the node 0: if X = " in run.words
-    assert run.out.endswith("REFUTED: biased under one of these policies.\n")
-
-
 @pytest.mark.parametrize(
     ("name", "more"),
     [
         ("flow-depth-first", ("--vocab", "2", "--head", "0", "--nodes", "4")),
         ("flow-layers", ("--head", "1")),
+        ("bottom-up", ("--head", "1")),
         ("skip-residual", ()),
         ("verify-full-q", ("--head", "any")),
     ],

@@ -23,12 +23,13 @@ from rheo_proof.exact.toys import toy
 from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import Parameters, Scheme
 from rheo_proof.schemes.variations import DuplicateFills
+from rheo_proof.schemes.verifying.bottom_up import BottomUp
 from rheo_proof.schemes.verifying.flow import Flow
 from rheo_proof.schemes.verifying.rheo import Rheo
 from rheo_proof.schemes.verifying.walk import Verifying
 from rheo_proof.theorems.adversary import AGAINST, LOOKS, Adversary
 from rheo_proof.theorems.induction import Bounds, Events, bounds, layers
-from rheo_proof.theorems.policies import Policies, Sees, State, canonical, slots_of
+from rheo_proof.theorems.policies import Action, Policies, Sees, State, canonical, slots_of
 from rheo_proof.theorems.strategy import starts_with
 from tests.adversary import Game
 from tests.strategies import written
@@ -87,6 +88,26 @@ def test_bottom_up_without_heads_needs_three_slots_and_has_the_gap_that_another_
     model = case("bottom-up-refuted-1")
     assert bounds(against("bottom-up", (2, 2, 4), 0).policies(model)).lossless
     assert bounds(against("bottom-up", (2, 3, 4), 0).policies(model)).gap == Fraction(353, 68761)
+
+
+class InOrder(Policies):
+    """Policies that insert the fills of a node in the order of their slots."""
+
+    def actions(self, state: State) -> Iterator[Action]:
+        fills = [node.path for node in state.nodes if node.kind == "fill"]
+        for action in super().actions(state):
+            place = (*action.parent, action.slot)
+            if action.kind != "fill" or all(path[:-1] != action.parent or path < place for path in fills):
+                yield action
+
+
+def test_bottom_up_without_heads_is_exposed_only_by_fills_out_of_order() -> None:
+    drafting = Parameters(slots=3, head=0, depth=2, nodes=4).drafting()
+    biased = 0
+    for model in (case("bottom-up-refuted-1"), family_model("random", 0, 3, 2), family_model("swing", 0, 3, 2)):
+        biased += not bounds(Policies(model, BottomUp(), [drafting], "tree")).lossless
+        assert bounds(InOrder(model, BottomUp(), [drafting], "order")).lossless
+    assert biased == 3
 
 
 def test_flow_out_of_order_is_refuted_depth_first_at_two_tokens_layer_by_layer_at_three() -> None:
@@ -255,6 +276,11 @@ def kept_sets(vocab: int, depth: int, most: int) -> int:
 def test_states_are_as_many_as_there_are_trees(vocab: int, depth: int, nodes: int) -> None:
     policies = against("match", (depth, vocab, nodes), 0).policies(family_model("uniform", 0, vocab, depth))
     assert sum(map(len, layers(policies, Limits()))) == kept_sets(vocab, depth, nodes)
+
+
+def test_the_largest_count_of_the_page_is_that_of_the_formula() -> None:
+    page = (CASES.parents[1] / "docs" / "policies.md").read_text("utf-8")
+    assert f"| rheo | 3 | 3 | 3 | 6 | 0 | {kept_sets(3, 3, 6):,} |" in page
 
 
 def test_what_can_be_inserted_is_below_nodes_that_are_in_and_within_the_sizes() -> None:
