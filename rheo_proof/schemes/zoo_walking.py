@@ -17,6 +17,7 @@ from rheo_proof.schemes.drafting.eagle import Eagle
 from rheo_proof.schemes.drafting.sequoia import best_shape
 from rheo_proof.schemes.drafting.spechub import SpecHub as SpecHubDrafting
 from rheo_proof.schemes.drafting.static import Static, full, tapered
+from rheo_proof.schemes.drafting.stochastic_beam import StochasticBeam
 from rheo_proof.schemes.scheme import Drafting as DraftingMethod
 from rheo_proof.schemes.scheme import Named, Parameters, Scheme
 from rheo_proof.schemes.verifying.eagle_posterior import EaglePosterior
@@ -111,6 +112,12 @@ ENTRIES: tuple[Named, ...] = (
         "rsd-c",
         "draws without replacement, recursive rejection with their laws (arXiv 2402.14160)",
         zoo_drafts.without,
+        Rrs,
+    ),
+    _scheme(
+        "rsd-s",
+        "stochastic beam search, recursive rejection with the laws of its draws (arXiv 2402.14160)",
+        lambda p: StochasticBeam(p.slots, p.depth),
         Rrs,
     ),
     _scheme("sequoia", "draws without replacement on the best shape for them (arXiv 2402.12374)", _sequoia, Rrs),
