@@ -11,6 +11,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.families import FAMILIES, family_model
@@ -32,7 +34,7 @@ from rheo_proof.theorems.induction import Bounds, Events, bounds, layers
 from rheo_proof.theorems.policies import Action, Policies, Sees, State, canonical, slots_of
 from rheo_proof.theorems.strategy import starts_with
 from tests.adversary import Game
-from tests.strategies import written
+from tests.strategies import models, written
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 LOSSLESS = ("rheo", "flow", "match", "chain-verification", "dx")
@@ -72,6 +74,17 @@ def test_is_lossless_under_every_policy(name: str, family: str) -> None:
 def test_rrsw_is_lossless_if_heads_come_first(family: str) -> None:
     for m in range(4):
         assert on(against("rrsw", (2, 3, 4), m, heads_first=True), family, 0, 3).lossless
+
+
+@given(st.data())
+def test_is_lossless_under_every_policy_on_models_with_ties_and_zeros(data: st.DataObject) -> None:
+    vocab, size = data.draw(st.sampled_from([(3, (2, 2, 3)), (2, (2, 2, 4)), (3, (1, 3, 3)), (4, (1, 3, 3))]))
+    model = data.draw(models(vocab, size[0]))
+    name = data.draw(st.sampled_from([*LOSSLESS, "rrsw"]))
+    every = tuple(range(size[1] + 1))
+    chosen = [(m,) for m in every] if name == "dx" else [every, *((m,) for m in every)]
+    heads = data.draw(st.sampled_from(chosen))
+    assert bounds(against(name, size, *heads, heads_first=name == "rrsw").policies(model)).lossless
 
 
 def test_rrsw_is_refuted_at_three_tokens_and_one_layer_and_not_below() -> None:
