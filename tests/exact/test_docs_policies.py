@@ -84,7 +84,7 @@ def test_the_counts_of_the_page_are_counted_again() -> None:
     seen = 0
     for case, row in zip(CASES, rows(), strict=True):
         assert row[7] == str(case.vocab ** (case.depth + 1))
-        if int(row[6].replace(",", "")) < 6000:  # the larger ones have a formula in test_policies.py
+        if int(row[6].replace(",", "")) < 6000:  # the larger ones have a formula in test_policies_states.py
             assert row[6] == f"{states(case):,}"
             seen += 1
     assert seen >= len(CASES) - 1
