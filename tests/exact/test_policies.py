@@ -188,6 +188,13 @@ def test_extremes_are_those_of_a_program_that_shares_nothing(rule: str, heads_fi
             assert game.extremes(v) == (to_fraction(low), to_fraction(high))
 
 
+def test_that_program_imports_nothing_of_the_package() -> None:
+    for name in ("adversary.py", "oracle.py"):
+        source = (CASES.parent / name).read_text("utf-8")
+        assert "import rheo_proof" not in source
+        assert "from rheo_proof" not in source
+
+
 def test_that_program_knows_the_order_of_reveals() -> None:
     model = family_model("random", 1, 2, 2)
     found = bounds(against("flow-depth-first", (2, 2, 4), 0).policies(model))
