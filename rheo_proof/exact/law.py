@@ -9,32 +9,39 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from rheo_proof.exact.errors import InputError, SoundnessError
-from rheo_proof.exact.number import ONE, ZERO, Q, rational
+from rheo_proof.exact.number import EXACT, ONE, ZERO, Q, rational
 
 
 class Law:
     """A probability law on the tokens 0..V-1, held as V exact rationals.
 
-    Raises `SoundnessError` unless every entry is of type `Q`, none is negative and the sum is exactly 1.
+    Raises `SoundnessError` unless every entry is of an exact type, none is negative and the sum is exactly 1.
 
     >>> p = Law.read(["1/2", "3/10", "1/5"])
     >>> p[1] == rational("3/10"), p.support
     (True, (0, 1, 2))
     """
 
-    __slots__ = ("_hash", "probs", "support")
+    __slots__ = ("_hash", "_support", "probs")
 
     def __init__(self, probs: Iterable[Q]) -> None:
         self.probs: tuple[Q, ...] = tuple(probs)
         for x in self.probs:
-            if type(x) is not Q:
+            if type(x) not in EXACT:
                 raise SoundnessError(f"a law holds {x!r} of type {type(x).__name__}, expected {Q.__name__}")
             if x < ZERO:
                 raise SoundnessError(f"a law holds the negative entry {x}")
         if sum(self.probs, ZERO) != ONE:
             raise SoundnessError(f"a law has mass {sum(self.probs, ZERO)}, not 1")
-        self.support: tuple[int, ...] = tuple(x for x, mass in enumerate(self.probs) if mass)
+        self._support: tuple[int, ...] | None = None
         self._hash: int | None = None
+
+    @property
+    def support(self) -> tuple[int, ...]:
+        """The tokens of positive probability, in token order."""
+        if self._support is None:
+            self._support = tuple(x for x, mass in enumerate(self.probs) if mass)
+        return self._support
 
     @classmethod
     def read(cls, values: object, where: str = "law", vocab: int | None = None) -> Law:

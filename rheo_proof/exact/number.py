@@ -39,6 +39,9 @@ else:
 ZERO = Q(0)
 ONE = Q(1)
 
+EXACT: set[type] = {Q}
+"""The types of number that a law may hold. `theorems/symbols.py` adds its symbolic number; nothing else may."""
+
 _WRITTEN = re.compile(r"[+-]?[0-9]+(/[0-9]+)?")
 
 

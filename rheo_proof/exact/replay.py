@@ -34,7 +34,7 @@ def replay(run: Callable[[Chance], T], on_path: Callable[[int], None] | None = N
         chance = Replay(script)
         value = run(chance)
         law[value] = law.get(value, ZERO) + chance.weight
-        script = _next(chance)
+        script = next_script(chance)
         paths += 1
         if on_path is not None:
             on_path(paths)
@@ -43,7 +43,7 @@ def replay(run: Callable[[Chance], T], on_path: Callable[[int], None] | None = N
     return law
 
 
-def _next(chance: Replay) -> list[int] | None:
+def next_script(chance: Replay) -> list[int] | None:
     """The next script in lexicographic order: raise the last choice that can be raised, forget what follows."""
     for position in reversed(range(len(chance.taken))):
         if chance.taken[position] + 1 < chance.options[position]:
