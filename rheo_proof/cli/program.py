@@ -18,6 +18,7 @@ from rheo_proof.cli.plan import plan
 from rheo_proof.cli.policies import policies_command
 from rheo_proof.cli.request import CLASSES, Request, request
 from rheo_proof.cli.storm import storm_command
+from rheo_proof.cli.symbolic import symbolic
 from rheo_proof.cli.work import decide
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
@@ -206,6 +207,7 @@ cli.add_command(plan)
 cli.add_command(policies_command)
 cli.add_command(export)
 cli.add_command(storm_command)
+cli.add_command(symbolic)
 
 
 @cli.command()

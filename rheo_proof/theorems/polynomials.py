@@ -24,6 +24,7 @@ class Space:
         position = {name: i for i, name in enumerate(self.names)}
         self.blocks = tuple(tuple(position[name] for name in block) for block in blocks if block)
         self._factors: dict[Poly, tuple[Poly, ...]] = {}
+        self._shapes: dict[Poly, tuple[frozenset[int], int]] = {}
 
     def unknown(self, i: int) -> Poly:
         """The i-th unknown."""
@@ -39,6 +40,12 @@ class Space:
             self._factors[poly] = (*sign, *(factor for factor, power in factors for _ in range(power)))
         return self._factors[poly]
 
+    def shape(self, poly: Poly) -> tuple[frozenset[int], int]:
+        """Unknowns and degree of a polynomial that is asked for often."""
+        if poly not in self._shapes:
+            self._shapes[poly] = frozenset(unknowns(poly)), degree(poly)
+        return self._shapes[poly]
+
     def constant(self, value: Q) -> Poly:
         """A constant polynomial."""
         return self.ring.ground_new(QQ(int(value.numerator), int(value.denominator)))
@@ -51,7 +58,11 @@ def number(coefficient: Any) -> Q:
 
 def unknowns(poly: Poly) -> set[int]:
     """The unknowns that occur."""
-    return {i for exponents in poly for i, power in enumerate(exponents) if power}
+    found: set[int] = set()
+    for exponents in poly:
+        if any(exponents):
+            found.update(i for i, power in enumerate(exponents) if power)
+    return found
 
 
 def degree(poly: Poly) -> int:

@@ -22,6 +22,7 @@ from rheo_proof.theorems.polynomials import (
     degree,
     linear,
     normal,
+    number,
     partly,
     substituted,
     unknowns,
@@ -41,6 +42,10 @@ class Undecided(Exception):
     def __init__(self, poly: Poly) -> None:
         super().__init__(f"the sign of {poly.as_expr()}")
         self.poly = poly
+
+
+class Empty(Exception):
+    """A region turned out to be empty: two facts contradict each other."""
 
 
 class Fraction(NamedTuple):
@@ -80,6 +85,16 @@ class Region:
                 region.facts[shape] = frozenset(sign * s for s in signs)
         return region
 
+    def rough(self, poly: Poly) -> Signs:
+        """Signs among which those of a polynomial are, without any search."""
+        if not poly:
+            return frozenset((0,))
+        shape, sign = normal(poly)
+        known = self._known.get(shape) or self.facts.get(shape, ANY)
+        if known == ANY and all(coefficient > 0 for coefficient in shape.values()):
+            known = frozenset((1,)) if any(not any(exponents) for exponents in shape) else frozenset((0, 1))
+        return frozenset(sign * s for s in known)
+
     def signs(self, poly: Poly) -> Signs:
         """The signs that a polynomial may have here: all it has are among them; linear ones have every sign named.
 
@@ -90,6 +105,8 @@ class Region:
         shape, sign = normal(poly)
         if shape not in self._known:
             self._known[shape] = self._signs(shape)
+            if not self._known[shape]:
+                raise Empty
         return frozenset(sign * s for s in self._known[shape])
 
     def _signs(self, shape: Poly) -> Signs:
@@ -104,17 +121,25 @@ class Region:
         return known if len(factors) == 1 else known & products(map(self.signs, factors))
 
     def _related(self, poly: Poly) -> tuple[list[int], dict[Poly, Signs]]:
-        """The linear facts that share unknowns with a polynomial, directly or through each other."""
-        open_facts = {fact: signs for fact, signs in self.facts.items() if degree(fact) == 1}
-        reached, found, grown = unknowns(poly), {}, True
-        while grown:
-            grown = False
-            for fact in list(open_facts):
-                if unknowns(fact) & reached:
-                    reached |= unknowns(fact)
-                    found[fact] = open_facts.pop(fact)
-                    grown = True
-        return sorted(reached), found
+        """The linear facts that share unknowns with a polynomial, directly or through each other; all unknowns."""
+        left = [(fact, self.space.shape(fact)[0]) for fact in self.facts if self.space.shape(fact)[1] == 1]
+        reached, found = unknowns(poly), {}
+        while True:
+            touched = [(fact, here) for fact, here in left if here & reached]
+            if not touched:
+                return sorted(reached), found
+            left = [(fact, here) for fact, here in left if not here & reached]
+            for fact, here in touched:
+                reached |= here
+                found[fact] = self.facts[fact]
+
+    def _inherit(self, part: Region, unknowns: set[int]) -> None:
+        """What is known of signs here and holds in a part that was cut off at a polynomial in these unknowns."""
+        touched = {j for i in unknowns for j in self._related(self.space.unknown(i))[0]}
+        for known, signs in self._known.items():
+            here = self.space.shape(known)[0]
+            if not here & touched or (len(signs) == 1 and not here & set(part.solved)):
+                part._known[known] = signs
 
     def _rows(self, facts: Mapping[Poly, Signs], order: Sequence[int]) -> tuple[list[Row], list[Row]]:
         strict, weak = [], []
@@ -146,20 +171,25 @@ class Region:
     def undecided(self, poly: Poly) -> Poly:
         """What to cut at, to learn more of the sign of a polynomial: its first factor of unknown sign."""
         shape = normal(poly)[0]
-        return next(factor for factor in self.space.factors(shape) if len(self.signs(factor)) > 1)
+        factors = (factor for factor in self.space.factors(shape) if not factor.is_ground)
+        return next((factor for factor in factors if len(self.signs(factor)) > 1), shape)
 
     def where(self, poly: Poly, sign: int) -> Region | None:
         """The part where a polynomial has this sign; None if it is seen to be empty. May raise `Undecided`."""
-        cut = (*self.cuts, (poly, sign))
-        if sign not in self.signs(poly):
+        try:
+            return self._where(poly, sign) if sign in self.signs(poly) else None
+        except Empty:
             return None
+
+    def _where(self, poly: Poly, sign: int) -> Region | None:
+        cut = (*self.cuts, (poly, sign))
         if sign == 0:
             return self._solve(poly, cut)
         shape, s = normal(poly)
         if shape.is_ground:
             return self
         part = Region(self.space, {**self.facts, shape: frozenset((s * sign,))}, self.solved, cut)
-        part._known = {known: signs for known, signs in self._known.items() if len(signs) == 1}
+        self._inherit(part, unknowns(poly))
         return part
 
     def _solve(self, poly: Poly, cut: tuple[tuple[Poly, int], ...]) -> Region | None:
@@ -200,15 +230,20 @@ class Region:
         for j, (above, below) in self.solved.items():
             (new_above, m), (new_below, n) = substituted(above, i, *by), substituted(below, i, *by)
             solved[j] = Fraction(new_above * by.below ** max(n - m, 0), new_below * by.below ** max(m - n, 0))
-        return Region(self.space, facts, solved, cut)._flattened()
+        part = Region(self.space, facts, solved, cut)
+        touched = unknowns(by.above) | unknowns(by.below)
+        self._inherit(part, {i, *touched})
+        return part._flattened(touched)
 
-    def _flattened(self) -> Region | None:
-        """Solve for whatever is forced to be 0 here."""
-        weak = [fact for fact, signs in self.facts.items() if 0 in signs and degree(fact) == 1]
-        occurring = sorted({i for fact in self.facts for i in unknowns(fact)})
-        for poly in [*weak, *map(self.space.unknown, occurring)]:
-            if degree(poly) == 1 and self.signs(poly) == {0}:
-                return self._solve(poly, self.cuts)
+    def _flattened(self, touched: set[int]) -> Region | None:
+        """Solve for whatever is forced to be 0 here, after something happened to some unknowns."""
+        for i in sorted(touched):
+            unknown = self.space.unknown(i)
+            order, facts = self._related(unknown)
+            weak = [fact for fact, signs in facts.items() if 0 in signs]
+            for poly in [*weak, *map(self.space.unknown, order)]:
+                if self.signs(poly) == {0}:
+                    return self._solve(poly, self.cuts)
         return self
 
     def contains(self, point: Mapping[int, Q]) -> bool:
@@ -216,7 +251,22 @@ class Region:
         if any(value(below, point) * point[i] != value(above, point) for i, (above, below) in self.solved.items()):
             return False
         signs = ((value(fact, point), signs) for fact, signs in self.facts.items())
-        return min(point.values(), default=ZERO) >= ZERO and all((v > ZERO) - (v < ZERO) in s for v, s in signs)
+        return min(point.values(), default=ZERO) >= ZERO and all(sign_of(v) in allowed for v, allowed in signs)
+
+    def shown_empty(self) -> bool:
+        """Whether linear programming proves the region empty with facts that are not linear taken into account.
+
+        Every product of powers of unknowns is an unknown of the program; products of two linear facts are added.
+        """
+        facts = [(fact * max(signs, key=abs), 0 not in signs) for fact, signs in self.facts.items() if signs != {0}]
+        occurring = sorted({i for fact, _ in facts for i in unknowns(fact)})
+        flat = [fact for fact, _ in facts if degree(fact) == 1] + [self.space.unknown(i) for i in occurring]
+        pairs = [a * b for k, a in enumerate(flat) for b in flat[k:]]
+        terms = sorted({e for poly in (*pairs, *(fact for fact, _ in facts)) for e in poly if any(e)})
+        place = {exponents: k for k, exponents in enumerate(terms)}
+        rows = [form(poly, place) for poly, strict in facts if strict]
+        weak = [form(poly, place) for poly in (*pairs, *(fact for fact, strict in facts if not strict))]
+        return interior(rows, weak, len(terms)) is None
 
     def points(self, seed: int = 0) -> Iterator[Point]:
         """Rational points of the region, found by linear programming block by block; each is checked."""
@@ -231,7 +281,7 @@ class Region:
         for block in self.space.blocks:
             free = [i for i in block if i not in self.solved]
             facts = [(partly(fact, chosen), signs) for fact, signs in self.facts.items()]
-            if any(fact.is_ground and (fact > 0) - (fact < 0) not in signs for fact, signs in facts):
+            if any(fact.is_ground and sign_of(value(fact, {})) not in signs for fact, signs in facts):
                 return None
             usable = {fact: signs for fact, signs in facts if degree(fact) == 1}
             order = sorted({i for fact in usable for i in unknowns(fact)} | set(free))
@@ -251,6 +301,22 @@ class Region:
         return chosen
 
 
+def sign_of(value: Q) -> int:
+    """-1, 0 or 1."""
+    return (value > ZERO) - (value < ZERO)
+
+
+def form(poly: Poly, place: Mapping[tuple[int, ...], int]) -> Row:
+    """A polynomial as a linear form in its products of powers."""
+    a, b = [ZERO] * len(place), ZERO
+    for exponents, coefficient in poly.items():
+        if any(exponents):
+            a[place[exponents]] = number(coefficient)
+        else:
+            b = number(coefficient)
+    return Row(tuple(a), b)
+
+
 def products(signs: Iterable[Signs]) -> Signs:
     """The signs of a product."""
     found: Signs = frozenset((1,))
@@ -268,6 +334,8 @@ def over_regions(region: Region, compute: Callable[[Region], T]) -> Iterator[tup
             result = compute(part)
         except Undecided as question:
             waiting += reversed(cut(part, question.poly))
+        except Empty:
+            continue
         else:
             yield part, result
 
@@ -276,9 +344,22 @@ def cut(region: Region, poly: Poly) -> list[Region]:
     """The parts of a region by the sign of a polynomial: positive, negative, zero; empty ones left out."""
     try:
         parts = [region.where(poly, sign) for sign in (1, -1, 0)]
-    except Undecided as question:
+    except Undecided as question:  # first of the coefficient of an unknown
         return cut(region, question.poly)
     found = [part for part in parts if part is not None]
     if len(found) == 1 and found[0].facts == region.facts and found[0].solved == region.solved:
         raise SoundnessError(f"a cut at {poly.as_expr()} that learns nothing")
     return found
+
+
+def by_permutation(region: Region, signed: Callable[[Region], Sequence[Poly]]) -> list[Region]:
+    """Parts that hold, of every point, some rearrangement: the signs of the listed polynomials fall, +, 0, -.
+
+    Enough where the tokens that the polynomials belong to may change places.
+    """
+    parts = [(region, 1)]
+    for k in range(len(signed(region))):
+        cuts = [(part, sign) for part, highest in parts for sign in (1, 0, -1) if sign <= highest]
+        made = [(part.where(signed(part)[k], sign), sign) for part, sign in cuts]
+        parts = [(part, sign) for part, sign in made if part is not None]
+    return [part for part, _ in parts]

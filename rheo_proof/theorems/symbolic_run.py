@@ -30,26 +30,22 @@ class SymbolicReplay(Replay):
 
 
 def outcomes(run: Callable[[Replay], Any]) -> Iterator[tuple[Any, Any]]:
-    """Every value that a random program can return, path by path, with the probability of the path.
-
-    Raises `SoundnessError` unless they sum to 1 everywhere in the region.
-    """
+    """Every value that a random program can return, path by path, with the probability of the path."""
     script: list[int] | None = []
-    total: Any = ZERO
     while script is not None:
         chance = SymbolicReplay(script)
         value = run(chance)
-        total = total + chance.weight
         yield value, chance.weight
         script = next_script(chance)
-    if not vanishes(total - ONE):
-        raise SoundnessError(f"the outcomes of a step have total probability {total!r}")
 
 
 def explored(
     step: Callable[[Any, Replay], Any], start: dict[Any, Any], ends: Callable[[Any], bool], limits: Limits
 ) -> dict[Any, Any]:
-    """Run a program from weighted states until `ends` says so; its last states with their probabilities."""
+    """Run a program from weighted states until `ends` says so; its last states with their probabilities.
+
+    Raises `SoundnessError` if a step makes no progress, or unless the probabilities sum to 1 everywhere in the region.
+    """
     waiting: dict[tuple[int, ...], dict[Any, Any]] = {}
     finals: dict[Any, Any] = {}
 
@@ -67,4 +63,7 @@ def explored(
                 if not ends(reached) and reached.progress <= progress:
                     raise SoundnessError(f"no progress: {reached.progress} after {progress}")
                 enter(reached, weight * share)
+    total = sum(finals.values(), ZERO)
+    if not vanishes(total - ONE):
+        raise SoundnessError(f"the last states have total probability {total!r}")
     return finals

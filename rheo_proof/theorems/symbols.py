@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from rheo_proof.exact.errors import SoundnessError
-from rheo_proof.exact.law import Law
 from rheo_proof.exact.number import EXACT, ONE, ZERO, Q
 from rheo_proof.theorems.polynomials import Poly, degree, normal, number, unknowns, value
-from rheo_proof.theorems.regions import Region, Signs
+from rheo_proof.theorems.regions import Region, Signs, Undecided
 
 Below: TypeAlias = dict[Poly, int]
 """A product of polynomials, each with its power."""
@@ -41,9 +40,13 @@ class Symbol:
         return None
 
     def __add__(self, other: object) -> Any:
+        if not isinstance(other, Symbol) and not other:
+            return self
         read = self._read(other)
         if read is None:
             return NotImplemented
+        if not self.below and not read.below:
+            return Symbol(self.region, self.above + read.above, {})
         common = {f: max(self.below.get(f, 0), read.below.get(f, 0)) for f in (*self.below, *read.below)}
         above = self.above * _rest(common, self.below) + read.above * _rest(common, read.below)
         return Symbol(self.region, above, common)
@@ -61,9 +64,13 @@ class Symbol:
         return -self + other
 
     def __mul__(self, other: object) -> Any:
+        if not isinstance(other, Symbol) and other == 1:
+            return self
         read = self._read(other)
         if read is None:
             return NotImplemented
+        if not self.below and not read.below:
+            return Symbol(self.region, self.above * read.above, {})
         below = {f: self.below.get(f, 0) + read.below.get(f, 0) for f in (*self.below, *read.below)}
         return Symbol(self.region, self.above * read.above, below)
 
@@ -93,20 +100,17 @@ class Symbol:
     def __abs__(self) -> Symbol:
         return self if self >= 0 else -self
 
-    def _signs(self, other: object) -> Signs | None:
-        """The signs of self - other."""
-        read = self._read(other)
-        return None if read is None else self.region.signs((self - read).above)
-
     def _answer(self, other: object, yes: Signs) -> bool:
-        signs = self._signs(other)
-        if signs is None:
+        """Whether the sign of self - other is one of `yes`."""
+        read = self._read(other)
+        if read is None:
             raise TypeError(f"a symbolic number compared with {other!r}")
-        if signs <= yes:
-            return True
-        if signs & yes:
-            self.region.sign((self - other).above)
-        return False
+        difference = (self - read).above if read.above else self.above
+        for signs in (self.region.rough, self.region.signs):
+            found = signs(difference)
+            if found <= yes or not found & yes:
+                return found <= yes
+        raise Undecided(self.region.undecided(difference))
 
     def __lt__(self, other: object) -> bool:
         return self._answer(other, frozenset((-1,)))
@@ -174,7 +178,9 @@ def _cancelled(above: Poly, below: Below) -> tuple[Poly, Below]:
 
 def vanishes(x: object) -> bool:
     """Whether a number is 0, everywhere in its region as far as is known; never raises `Undecided`."""
-    return x.region.signs(x.above) == {0} if isinstance(x, Symbol) else not x
+    if not isinstance(x, Symbol):
+        return not x
+    return not x.above or (0 in x.region.rough(x.above) and x.region.signs(x.above) == {0})
 
 
 def unknown(region: Region, i: int) -> Any:
@@ -191,15 +197,11 @@ def simplex(region: Region, first: Sequence[int]) -> tuple[Any, ...]:
     return (*entries, ONE - sum(entries, ZERO))
 
 
-def simplex_law(region: Region, first: Sequence[int]) -> Law:
-    """The same as a law."""
-    return Law(simplex(region, first))
+def numerator(region: Region, x: object) -> Poly:
+    """A polynomial of the same sign."""
+    return x.above if isinstance(x, Symbol) else region.space.constant(cast(Q, x))
 
 
-def constant_term(x: object) -> Q:
-    """The value of a number that is the same everywhere."""
-    if isinstance(x, Symbol):
-        if x.below or not x.above.is_ground:
-            raise SoundnessError(f"{x!r} is not constant")
-        return number(x.above.LC) if x.above else ZERO
-    return cast(Q, x)
+def at_point(x: object, point: Mapping[int, Q]) -> Q:
+    """The value at a point of the region; of a number, the number."""
+    return x.at(point) if isinstance(x, Symbol) else cast(Q, x)

@@ -7,14 +7,13 @@ for every prefix v and token x, Pr[S starts with v x] = Pr[v is a proper prefix 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.errors import SoundnessError
-from rheo_proof.exact.law import Law
+from rheo_proof.exact.law import Law, point
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.number import ONE, ZERO, Q
@@ -26,14 +25,7 @@ from rheo_proof.schemes.verifying.flow import Flow
 from rheo_proof.theorems.polynomials import Space
 from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbolic_run import explored
-from rheo_proof.theorems.symbols import Symbol, simplex, simplex_law, vanishes
-
-
-class Failure(NamedTuple):
-    """An identity that does not hold: Pr[S starts with `string`] - Pr[it gets there] p(last token)."""
-
-    string: Prefix
-    difference: Any
+from rheo_proof.theorems.symbols import at_point, simplex, vanishes
 
 
 class Drafts(NamedTuple):
@@ -62,11 +54,12 @@ def drafts(scheme: Scheme, model: ToyModel, limits: Limits) -> Drafts:
 
 
 class Unknowns:
-    """The target rows: for each prefix of length 0..depth its block of unknowns."""
+    """The target rows: for each prefix of length 0..depth that goes with a group its block of unknowns."""
 
-    def __init__(self, vocab: int, depth: int) -> None:
+    def __init__(self, vocab: int, depth: int, group: Prefix = ()) -> None:
         self.vocab, self.depth = vocab, depth
-        prefixes = [u for n in range(depth + 1) for u in product(range(vocab), repeat=n)]
+        every = (u for n in range(depth + 1) for u in product(range(vocab), repeat=n))
+        prefixes = [u for u in every if together(u, group)]
         self.space = Space([[f"p{x}|{key(u)}" if u else f"p{x}" for x in range(vocab - 1)] for u in prefixes])
         step = vocab - 1
         self.rows = {u: range(i * step, (i + 1) * step) for i, u in enumerate(prefixes)}
@@ -78,15 +71,16 @@ class Unknowns:
         return Region.whole(self.space, [one - sum(row, 0) for row in rows])
 
     def target(self, region: Region, prefix: Prefix) -> Law:
-        """p(.|prefix)."""
-        return simplex_law(region, self.rows[prefix])
+        """p(.|prefix); where a run has left the group, it has ended and nothing is read of this row: any law."""
+        return Law(simplex(region, self.rows[prefix])) if prefix in self.rows else point(0, self.vocab)
 
     def numbers(self, region: Region, at: Point, drafts: ToyModel) -> ToyModel:
         """The model at a rational point."""
 
         def row(prefix: Prefix) -> Law:
-            entries = simplex(region, self.rows[prefix])
-            return Law(x.at(at) if isinstance(x, Symbol) else x for x in entries)
+            if prefix not in self.rows:
+                return Law([Q(1, self.vocab)] * self.vocab)
+            return Law(at_point(x, at) for x in simplex(region, self.rows[prefix]))
 
         return ToyModel(self.vocab, self.depth, row, drafts.draft, "the point")
 
@@ -101,18 +95,17 @@ def groups(scheme: Scheme, drafted: Drafts) -> list[Prefix]:
     return list(product(range(drafted.model.vocab), repeat=drafted.depth - 1))
 
 
-def failures(
+def differences(
     scheme: Scheme, drafted: Drafts, unknowns: Unknowns, group: Prefix, limits: Limits, region: Region
-) -> list[Failure]:
-    """The identities of the strings through `group` that do not hold in the region."""
+) -> list[tuple[Prefix, Any]]:
+    """Pr[S starts with v x] - Pr[v is a proper prefix of S] p(x|v), for all v x that go with the group."""
     model = ToyModel(unknowns.vocab, unknowns.depth, partial(unknowns.target, region), drafted.model.draft)
     start: dict[Any, Any] = {}
     for tree, weight in drafted.trees.items():
-        state = scheme.verifying.start(model, tree)
-        start[state] = start[state] + weight if state in start else weight
+        _add(start, scheme.verifying.start(model, tree), weight)
 
     def ends(state: Any) -> bool:
-        return isinstance(state, Emission) or not _together(stood(state), group)
+        return isinstance(state, Emission) or not together(stood(state), group)
 
     finals = explored(lambda state, chance: scheme.verifying.step(model, state, chance), start, ends, limits)
     starts: dict[Prefix, Any] = {}
@@ -123,15 +116,12 @@ def failures(
             _add(starts, at[:length], weight)
             if length < len(at) or goes_on:
                 _add(through, at[:length], weight)
-    found = []
-    for v in sorted(through, key=lambda u: (len(u), u)):
-        if _together(v, group):
-            p = model.target(v)
-            for x in range(unknowns.vocab):
-                difference = starts.get((*v, x), ZERO) - through[v] * p[x]
-                if not vanishes(difference):
-                    found.append(Failure((*v, x), difference))
-    return found
+    return [
+        ((*v, x), starts.get((*v, x), ZERO) - through[v] * model.target(v)[x])
+        for v in sorted(through, key=lambda u: (len(u), u))
+        if together(v, group)
+        for x in range(unknowns.vocab)
+    ]
 
 
 def stood(state: Any) -> Prefix:
@@ -149,16 +139,11 @@ def _string(state: Any) -> tuple[Prefix, bool]:
     return stood(state), True
 
 
-def _together(u: Prefix, v: Prefix) -> bool:
+def together(u: Prefix, v: Prefix) -> bool:
     """Whether one of two strings starts with the other."""
     n = min(len(u), len(v))
     return u[:n] == v[:n]
 
 
-def _add(into: dict[Prefix, Any], at: Prefix, weight: Any) -> None:
+def _add(into: dict[Any, Any], at: Any, weight: Any) -> None:
     into[at] = into[at] + weight if at in into else weight
-
-
-def strings(vocab: int, length: int) -> Iterator[Prefix]:
-    """All strings of one length."""
-    return product(range(vocab), repeat=length)

@@ -1,0 +1,160 @@
+"""Decide identities region by region: proved where every difference vanishes, refuted by a rational point of a region.
+
+A refutation does not rest on the symbolic run: the ordinary exact prover is asked for its verdict at the point, by both
+of its enumerators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rheo_proof.exact.errors import SoundnessError
+from rheo_proof.exact.law import residual, without
+from rheo_proof.exact.limits import Limits
+from rheo_proof.exact.model import Prefix, ToyModel
+from rheo_proof.exact.number import Q
+from rheo_proof.exact.step import Wrong
+from rheo_proof.schemes.laws import law_by_classes, law_by_replay
+from rheo_proof.schemes.scheme import Scheme
+from rheo_proof.theorems.regions import Point, Region, over_regions
+from rheo_proof.theorems.symbols import Symbol, vanishes
+
+Differences = Sequence[tuple[Prefix, Any]]
+"""Strings, each with the difference of the two sides of its identity."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """A region in which an identity fails, a rational point in it, and what the exact prover finds there.
+
+    `string`: whose identity it is; `difference`: actual minus expected, on the region; `value`: at the point.
+    """
+
+    region: tuple[str, ...]
+    string: Prefix
+    difference: str
+    point: dict[str, Q]
+    value: Q
+    model: ToyModel
+    tv: Q
+    wrong: Wrong
+
+
+@dataclass
+class Decided:
+    """What was found: regions proved, regions that are empty after all, and those that were neither proved nor refuted.
+
+    `shapes`: the proved regions, those that differ by a permutation counted once.
+    """
+
+    proved: int = 0
+    empty: int = 0
+    open: int = 0
+    shapes: set[Any] = field(default_factory=set)
+    refutation: Refutation | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`proved`, `refuted` or `undecided`."""
+        return "refuted" if self.refutation else "undecided" if self.open else "proved"
+
+
+def decide(
+    parts: Iterable[Region],
+    compute: Callable[[Region], Differences],
+    concrete: tuple[Callable[[Region, Point], ToyModel], Scheme],
+    limits: Limits,
+    shape: Callable[[Region], Any] | None = None,
+) -> Decided:
+    """Go through all regions that the computation needs, up to the first refutation.
+
+    `concrete`: the model at a point of a region, and the scheme that the exact prover decides there.
+    """
+
+    def run(region: Region) -> Differences | SoundnessError:
+        limits.watch()
+        residual.cache_clear()  # they would keep the numbers of all earlier regions
+        without.cache_clear()
+        try:
+            return compute(region)
+        except SoundnessError as broken:
+            return broken
+
+    decided = Decided()
+    for part in parts:
+        for region, found in over_regions(part, run):
+            if not isinstance(found, SoundnessError) and all(vanishes(d) for _, d in found):
+                decided.proved += 1
+                if shape:
+                    decided.shapes.add(shape(region))
+            elif isinstance(found, SoundnessError):
+                _broken(region, found, decided)
+            else:
+                decided.refutation = refuted(region, found, *concrete)
+                if decided.refutation:
+                    return decided
+                _unclear(region, decided)
+    return decided
+
+
+def _broken(region: Region, error: SoundnessError, decided: Decided) -> None:
+    """A run broke an invariant: no harm where the region is empty, else a bug."""
+    if next(region.points(), None) is not None:
+        raise error
+    _unclear(region, decided)
+
+
+def _unclear(region: Region, decided: Decided) -> None:
+    """A region of which no point is known."""
+    if region.shown_empty():
+        decided.empty += 1
+    else:
+        decided.open += 1
+
+
+def refuted(
+    region: Region, found: Differences, model_at: Callable[[Region, Point], ToyModel], scheme: Scheme
+) -> Refutation | None:
+    """The refutation at the first point of the region where a difference is not 0.
+
+    Raises `SoundnessError` if the exact prover calls the scheme lossless there.
+    """
+    wrong = [(string, d) for string, d in found if not vanishes(d)]
+    for point in region.points():
+        for string, d in wrong:
+            value = d.at(point) if isinstance(d, Symbol) else d
+            if value:
+                return _confirmed(region, point, (string, d, value), model_at(region, point), scheme)
+    return None
+
+
+def _confirmed(
+    region: Region, point: Point, failure: tuple[Prefix, Any, Q], model: ToyModel, scheme: Scheme
+) -> Refutation:
+    string, difference, value = failure
+    laws = law_by_classes(scheme, model), law_by_replay(scheme, model)
+    tvs = [law.total_variation(model) for law in laws]
+    first = laws[0].first_wrong(model)
+    if first is None or not tvs[0] or tvs[0] != tvs[1]:
+        raise SoundnessError(f"the symbolic run finds {value} at {string}, the exact prover TV {tvs[0]} and {tvs[1]}")
+    names = {region.space.names[i]: value for i, value in sorted(point.items())}
+    return Refutation(described(region), string, written(difference), names, value, model, Q(tvs[0]), first)
+
+
+def described(region: Region) -> tuple[str, ...]:
+    """The cuts that lead to a region, as inequalities."""
+    return tuple(f"{poly.as_expr()} {'=><'[sign]} 0" for poly, sign in region.cuts)
+
+
+def written(x: Any) -> str:
+    """A rational function, factored for display."""
+    if not isinstance(x, Symbol):
+        return str(x)
+    from sympy import factor
+
+    expression = x.above.as_expr()
+    for polynomial, power in x.below.items():
+        expression /= polynomial.as_expr() ** power
+    return str(factor(expression))
