@@ -1,4 +1,4 @@
-"""What `rheo-prove symbolic` prints and writes: statements with their quantifiers, refutations, and what is not proved."""
+"""What `rheo-prove symbolic` prints and writes: statements with quantifiers, refutations, and what is not proved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 from rheo_proof.exact.files import write_model
 from rheo_proof.exact.model import key
 from rheo_proof.exact.number import NUMBER_TYPE, to_fraction
-from rheo_proof.report.console import laws, number, table
+from rheo_proof.report.console import describe, laws, number, table
 from rheo_proof.theorems.statements import Statement
 
 PLACES = {"node": "one node", "tree": "whole tree"}
@@ -51,8 +51,8 @@ def show_refutation(console: Console, statement: Statement) -> None:
     console.print(shown)
     wrong = found.wrong
     console.print(
-        f"The exact prover at that point (K = {p.slots}, D = {p.depth}, N = {p.nodes}, m = {p.head}, verify {p.verify}), "
-        f"both enumerators: biased, TV {number(to_fraction(found.tv))}, first wrong at {key(wrong.string)}: "
+        f"The exact prover at that point ({describe(p)}, m = {p.head}, verify {p.verify}), both enumerators: biased, "
+        f"TV {number(to_fraction(found.tv))}, first wrong at {key(wrong.string)}: "
         f"expected {wrong.expected}, actual {wrong.actual}.",
         soft_wrap=True,
     )

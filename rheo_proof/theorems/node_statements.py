@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from rheo_proof.exact.chance import Chance
@@ -61,7 +62,7 @@ class Case:
         weak = [one - sum(part, 0) for part in (*simplices, entries[n:]) if part]
         if self.ordered and entries[n:]:
             t = [*entries[n:], one - sum(entries[n:], 0)]
-            weak += [a - b for a, b in zip(t, t[1:], strict=False)]
+            weak += [a - b for a, b in pairwise(t)]
         return Region.whole(space, weak)
 
     def parts(self, every_order: bool) -> list[Region]:
@@ -139,6 +140,7 @@ def differences(
 
     model = ToyModel(case.vocab, 1, lambda u: point(0, case.vocab) if u else p, q)
     start: dict[Any, Any] = {}
+    assert isinstance(scheme.drafting, RheoDrafting)
     for tree, weight in outcomes(partial(_tree, scheme.drafting, case, t)):
         state = scheme.verifying.start(model, tree)
         start[state] = start[state] + weight if state in start else weight

@@ -123,7 +123,8 @@ class Region:
     def _related(self, poly: Poly) -> tuple[list[int], dict[Poly, Signs]]:
         """The linear facts that share unknowns with a polynomial, directly or through each other; all unknowns."""
         left = [(fact, self.space.shape(fact)[0]) for fact in self.facts if self.space.shape(fact)[1] == 1]
-        reached, found = unknowns(poly), {}
+        reached = unknowns(poly)
+        found: dict[Poly, Signs] = {}
         while True:
             touched = [(fact, here) for fact, here in left if here & reached]
             if not touched:
@@ -142,7 +143,8 @@ class Region:
                 part._known[known] = signs
 
     def _rows(self, facts: Mapping[Poly, Signs], order: Sequence[int]) -> tuple[list[Row], list[Row]]:
-        strict, weak = [], []
+        strict: list[Row] = []
+        weak: list[Row] = []
         for fact, signs in facts.items():
             row = Row(*linear(fact * max(signs, key=abs), order))
             (weak if 0 in signs else strict).append(row)
@@ -256,17 +258,15 @@ class Region:
     def shown_empty(self) -> bool:
         """Whether linear programming proves the region empty with facts that are not linear taken into account.
 
-        Every product of powers of unknowns is an unknown of the program; products of two linear facts are added.
+        Every product of powers of unknowns is an unknown of the program. Products of two linear facts are added; if
+        that is not enough, those of a linear and another fact, too.
         """
         facts = [(fact * max(signs, key=abs), 0 not in signs) for fact, signs in self.facts.items() if signs != {0}]
         occurring = sorted({i for fact, _ in facts for i in unknowns(fact)})
         flat = [fact for fact, _ in facts if degree(fact) == 1] + [self.space.unknown(i) for i in occurring]
+        bent = [fact for fact, _ in facts if degree(fact) > 1]
         pairs = [a * b for k, a in enumerate(flat) for b in flat[k:]]
-        terms = sorted({e for poly in (*pairs, *(fact for fact, _ in facts)) for e in poly if any(e)})
-        place = {exponents: k for k, exponents in enumerate(terms)}
-        rows = [form(poly, place) for poly, strict in facts if strict]
-        weak = [form(poly, place) for poly in (*pairs, *(fact for fact, strict in facts if not strict))]
-        return interior(rows, weak, len(terms)) is None
+        return any(contradictory(facts, more) for more in (pairs, [*pairs, *(a * b for a in flat for b in bent)]))
 
     def points(self, seed: int = 0) -> Iterator[Point]:
         """Rational points of the region, found by linear programming block by block; each is checked."""
@@ -304,6 +304,18 @@ class Region:
 def sign_of(value: Q) -> int:
     """-1, 0 or 1."""
     return (value > ZERO) - (value < ZERO)
+
+
+def contradictory(facts: Sequence[tuple[Poly, bool]], more: Sequence[Poly]) -> bool:
+    """Whether no choice of values for all products of powers makes the facts positive (strict) or not negative.
+
+    `more` are polynomials that are not negative where the facts hold.
+    """
+    terms = sorted({e for poly in (*more, *(fact for fact, _ in facts)) for e in poly if any(e)})
+    place = {exponents: k for k, exponents in enumerate(terms)}
+    strict = [form(poly, place) for poly, is_strict in facts if is_strict]
+    weak = [form(poly, place) for poly in (*more, *(fact for fact, is_strict in facts if not is_strict))]
+    return interior(strict, weak, len(terms)) is None
 
 
 def form(poly: Poly, place: Mapping[tuple[int, ...], int]) -> Row:

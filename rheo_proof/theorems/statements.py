@@ -1,4 +1,4 @@
-"""The symbolic statements of `rheo-prove symbolic`, one object each: what was run, for which quantifiers, what was found."""
+"""The statements of `rheo-prove symbolic`, one object each: what was run, for which quantifiers, what was found."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def _cancelled(above: Poly, below: Below) -> tuple[Poly, Below]:
             quotient, rest = above.div(factor)
             if rest:
                 break
-            above, power = quotient, power - 1  # noqa: PLW2901
+            above, power = quotient, power - 1
         if power:
             kept[factor] = power
     return above, kept

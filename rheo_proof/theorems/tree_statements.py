@@ -20,12 +20,13 @@ from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.program import Emission
 from rheo_proof.exact.replay import replay
 from rheo_proof.schemes.scheme import Scheme
-from rheo_proof.schemes.tree import Tree
+from rheo_proof.schemes.tree import Path, Tree
 from rheo_proof.schemes.verifying.flow import Flow
+from rheo_proof.schemes.verifying.walk import Walking
 from rheo_proof.theorems.polynomials import Space
 from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbolic_run import explored
-from rheo_proof.theorems.symbols import at_point, simplex, vanishes
+from rheo_proof.theorems.symbols import at_point, simplex
 
 
 class Drafts(NamedTuple):
@@ -101,8 +102,9 @@ def differences(
     """Pr[S starts with v x] - Pr[v is a proper prefix of S] p(x|v), for all v x that go with the group."""
     model = ToyModel(unknowns.vocab, unknowns.depth, partial(unknowns.target, region), drafted.model.draft)
     start: dict[Any, Any] = {}
+    walking = isinstance(scheme.verifying, Walking)
     for tree, weight in drafted.trees.items():
-        _add(start, scheme.verifying.start(model, tree), weight)
+        _add(start, scheme.verifying.start(model, on_the_way(tree, group) if walking else tree), weight)
 
     def ends(state: Any) -> bool:
         return isinstance(state, Emission) or not together(stood(state), group)
@@ -122,6 +124,21 @@ def differences(
         if together(v, group)
         for x in range(unknowns.vocab)
     ]
+
+
+def on_the_way(tree: Tree, group: Prefix) -> Tree:
+    """The tree without what is kept below nodes that do not go with the group.
+
+    A rule that walks reads the children of the node it stands at, and runs are ended where they leave the group. So
+    nothing that is left out would be read, and trees that differ there only are one.
+    """
+    prefixes: dict[Path, Prefix] = {(): ()}
+    for node in sorted(tree.nodes, key=lambda node: len(node.path)):
+        if node.path[:-1] in prefixes:
+            assert isinstance(node.token, int)
+            prefixes[node.path] = (*prefixes[node.path[:-1]], node.token)
+    parents = {path for path, prefix in prefixes.items() if together(prefix, group)}
+    return Tree(tuple(node for node in tree.nodes if node.path[:-1] in parents))
 
 
 def stood(state: Any) -> Prefix:
