@@ -6,10 +6,12 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rheo_proof.cli.compare import watched
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.families import FAMILIES, family_model
 from rheo_proof.exact.files import load_json, read_model
@@ -76,7 +78,9 @@ def run(options: dict[str, Any]) -> int:
     heads = heads_of(options, named)
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     limits = Limits(deadline=deadline)
-    found = list(faulty(options, named, file, heads, limits) if named else proving(options, file, heads, limits))
+    steps = faulty(options, named, file, heads, limits) if named else proving(options, file, heads, limits)
+    total = 2 if named else 2 * len(options["verify"] or RULES)
+    found = list(watched(steps, total, "deciding"))
     verdicts = [statement.verdict for statement in found]
     verdict = next((v for v in ("refuted", "undecided") if v in verdicts), "proved")
     if named and verdict == "proved":
@@ -155,7 +159,7 @@ def faulty(
     options: dict[str, Any], named: Named, file: ToyModel | None, heads: tuple[int, ...], limits: Limits
 ) -> Iterator[Statement]:
     """The node statement, and if that is right, a tree that the exact prover finds biased."""
-    from rheo_proof.theorems.statements import node_statement, tree_statement
+    from rheo_proof.theorems.statements import Statement, biased_at, node_statement, tree_statement
 
     rule = (options["verify"] or ("rheo",))[0]
     fixed = named.fix(Parameters(verify=rule)).verify
@@ -172,29 +176,23 @@ def faulty(
     tree_heads = tuple(m for m in heads or range(options["slots"] + 1) if m <= options["slots"])
     try:
         for model, base in tree_instances(options, fixed, file):
-            m = biased_on(named, model, base, tree_heads, limits)
+            m = biased_at(named, model, base, tree_heads, limits)
             if m is not None:
-                yield tree_statement(named.name, named, model, (m,), base, limits)
+                yield tree_statement(named.name, named, model, (m,), base, limits, guided=True)
                 return
-    except LimitReached:
-        return
-
-
-def biased_on(named: Named, model: ToyModel, base: Parameters, heads: tuple[int, ...], limits: Limits) -> int | None:
-    """The m at which the exact prover finds a fault biased on a model."""
-    from rheo_proof.theorems.statements import biased_at
-
-    return biased_at(named, model, base, heads, limits)
+    except LimitReached as limit:
+        yield Statement(named.name, "tree", "search for a draft model that shows it", stopped=str(limit))
 
 
 def tree_instances(options: dict[str, Any], rule: str, file: ToyModel | None) -> Iterator[tuple[ToyModel, Parameters]]:
-    """Where a fault of the tree is looked for: small budgets first, on several models unless one was named."""
+    """Where a fault of the tree is looked for: on the model that was named, else on several small ones."""
     base = tree_base(options, rule, file)
-    several = file is None and options["family"] is None and options["seed"] is None
-    budgets = dict.fromkeys((options["nodes"], *(n for n in (1, 2, 3) if n < options["nodes"])))
-    for seed in range(MODELS if several else 1):
-        for family in FAMILIES if several else (None,):
-            asked = {**options, "family": family, "seed": seed} if several else options
-            model = tree_model(asked, base, file)
-            for nodes in budgets:
-                yield model, replace(base, nodes=nodes)
+    budgets = dict.fromkeys((options["nodes"], *(n for n in (1, 2, 3) if n < options["nodes"]), options["nodes"] + 1))
+    if file or options["family"] or options["seed"] is not None:
+        model = tree_model(options, base, file)
+        yield from ((model, replace(base, nodes=nodes)) for nodes in budgets)
+        return
+    vocab = min(options["vocab"] or VOCAB, TREE_VOCAB)
+    for v, d in ((vocab, base.depth), (min(2, vocab), base.depth + 1)):
+        for seed, family, nodes in product(range(MODELS), FAMILIES, budgets):
+            yield family_model(family, seed, v, d), replace(base, depth=d, nodes=nodes)

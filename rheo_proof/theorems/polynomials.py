@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sympy import QQ
+from sympy import QQ, Symbol
 from sympy.polys.orderings import lex
 from sympy.polys.rings import PolyRing
 
@@ -20,7 +20,7 @@ class Space:
 
     def __init__(self, blocks: Sequence[Sequence[str]]) -> None:
         self.names = tuple(name for block in blocks for name in block)
-        self.ring: Any = PolyRing(self.names or ("unused",), QQ, lex)
+        self.ring: Any = PolyRing([Symbol(name) for name in self.names or ("unused",)], QQ, lex)
         position = {name: i for i, name in enumerate(self.names)}
         self.blocks = tuple(tuple(position[name] for name in block) for block in blocks if block)
         self._factors: dict[Poly, tuple[Poly, ...]] = {}

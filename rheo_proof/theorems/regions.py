@@ -40,7 +40,7 @@ class Undecided(Exception):
     """The sign of a polynomial is not the same everywhere in a region, as far as is known."""
 
     def __init__(self, poly: Poly) -> None:
-        super().__init__(f"the sign of {poly.as_expr()}")
+        super().__init__("a sign is not the same everywhere")
         self.poly = poly
 
 
@@ -337,15 +337,21 @@ def products(signs: Iterable[Signs]) -> Signs:
     return found
 
 
-def over_regions(region: Region, compute: Callable[[Region], T]) -> Iterator[tuple[Region, T]]:
-    """Run a computation on a region, cut wherever it raises `Undecided`; the parts, each with its result."""
+def over_regions(
+    region: Region, compute: Callable[[Region], T], guide: Point | None = None
+) -> Iterator[tuple[Region, T]]:
+    """Run a computation on a region, cut wherever it raises `Undecided`; the parts, each with its result.
+
+    With a `guide`, only the part that holds this point.
+    """
     waiting = [region]
     while waiting:
         part = waiting.pop()
         try:
             result = compute(part)
         except Undecided as question:
-            waiting += reversed(cut(part, question.poly))
+            parts = reversed(cut(part, question.poly))
+            waiting += [each for each in parts if guide is None or each.contains(guide)]
         except Empty:
             continue
         else:

@@ -67,8 +67,9 @@ def decide(
     concrete: tuple[Callable[[Region, Point], ToyModel], Scheme],
     limits: Limits,
     shape: Callable[[Region], Any] | None = None,
+    guide: Point | None = None,
 ) -> Decided:
-    """Go through all regions that the computation needs, up to the first refutation.
+    """Go through all regions that the computation needs, up to the first refutation; with a `guide`, to its region.
 
     `concrete`: the model at a point of a region, and the scheme that the exact prover decides there.
     """
@@ -84,7 +85,7 @@ def decide(
 
     decided = Decided()
     for part in parts:
-        for region, found in over_regions(part, run):
+        for region, found in over_regions(part, run, guide):
             if not isinstance(found, SoundnessError) and all(vanishes(d) for _, d in found):
                 decided.proved += 1
                 if shape:
@@ -92,7 +93,7 @@ def decide(
             elif isinstance(found, SoundnessError):
                 _broken(region, found, decided)
             else:
-                decided.refutation = refuted(region, found, *concrete)
+                decided.refutation = refuted(region, found, *concrete, guide)
                 if decided.refutation:
                     return decided
                 _unclear(region, decided)
@@ -115,14 +116,18 @@ def _unclear(region: Region, decided: Decided) -> None:
 
 
 def refuted(
-    region: Region, found: Differences, model_at: Callable[[Region, Point], ToyModel], scheme: Scheme
+    region: Region,
+    found: Differences,
+    model_at: Callable[[Region, Point], ToyModel],
+    scheme: Scheme,
+    guide: Point | None = None,
 ) -> Refutation | None:
-    """The refutation at the first point of the region where a difference is not 0.
+    """The refutation at the first point of the region, or at the guide, where a difference is not 0.
 
     Raises `SoundnessError` if the exact prover calls the scheme lossless there.
     """
     wrong = [(string, d) for string, d in found if not vanishes(d)]
-    for point in region.points():
+    for point in region.points() if guide is None else (guide,):
         for string, d in wrong:
             value = d.at(point) if isinstance(d, Symbol) else d
             if value:

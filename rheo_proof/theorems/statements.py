@@ -60,12 +60,13 @@ def node_statement(
     name: str, named: Named, vocab: int, heads: Sequence[int], base: Parameters, limits: Limits, fault: bool = False
 ) -> Statement:
     """One node, p and t unknown. For a fault, up to the first refutation."""
-    every = vocab <= (FLOW_EVERY_ORDER if base.verify == "flow" else EVERY_ORDER)
+    every = base.verify == "match" or vocab <= (FLOW_EVERY_ORDER if base.verify == "flow" else EVERY_ORDER)
     orders = "" if every else ", up to the order of the tokens"
     if base.verify == "flow" and not fault:
         return _flow_node(name, vocab, every, orders, limits)
     m = ", ".join(map(str, heads)) if heads else "0 to V - 1"
-    statement = Statement(name, "node", f"for all p and all t, V = {vocab}, m = {m}{orders}")
+    draft = "; q = 1/(m + 1) on each head" if fault else ""
+    statement = Statement(name, "node", f"for all p and all t, V = {vocab}, m = {m}{'' if fault else orders}{draft}")
     began = time.monotonic()
     for case in node_statements.cases(base.verify, vocab, tuple(heads), ordered=fault):
         parameters = named.fix(case.parameters(base))
@@ -105,9 +106,15 @@ def _flow_node(name: str, vocab: int, every: bool, orders: str, limits: Limits) 
 
 
 def tree_statement(
-    name: str, named: Named, model: ToyModel, heads: Sequence[int], base: Parameters, limits: Limits
+    name: str,
+    named: Named,
+    model: ToyModel,
+    heads: Sequence[int],
+    base: Parameters,
+    limits: Limits,
+    guided: bool = False,
 ) -> Statement:
-    """A whole tree, the draft model fixed, target rows unknown."""
+    """A whole tree, the draft model fixed, target rows unknown. `guided`: only the regions of the model's own rows."""
     d, m = base.depth, ", ".join(map(str, heads))
     sizes = f"V = {model.vocab}, D = {d}, K = {base.slots}, N = {base.nodes}, m = {m}"
     statement = Statement(name, "tree", f"for all p at every prefix; q of {model.name}, {sizes}")
@@ -121,7 +128,9 @@ def tree_statement(
                 unknowns = tree_statements.Unknowns(model.vocab, d, group)
                 compute = partial(tree_statements.differences, scheme, drafted, unknowns, group, limits)
                 concrete = partial(unknowns.numbers, drafts=model)
-                statement.add(decide([unknowns.whole()], compute, (concrete, scheme), limits), parameters)
+                guide = unknowns.point(model) if guided else None
+                found = decide([unknowns.whole()], compute, (concrete, scheme), limits, guide=guide)
+                statement.add(found, parameters)
                 if statement.refutation:
                     break
         except LimitReached as limit:

@@ -75,6 +75,10 @@ class Unknowns:
         """p(.|prefix); where a run has left the group, it has ended and nothing is read of this row: any law."""
         return Law(simplex(region, self.rows[prefix])) if prefix in self.rows else point(0, self.vocab)
 
+    def point(self, model: ToyModel) -> Point:
+        """The point at which the unknown rows are those of a model."""
+        return {i: model.target(u)[x] for u, row in self.rows.items() for x, i in enumerate(row)}
+
     def numbers(self, region: Region, at: Point, drafts: ToyModel) -> ToyModel:
         """The model at a rational point."""
 
