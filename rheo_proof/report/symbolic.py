@@ -70,7 +70,7 @@ def closing(statements: Sequence[Statement], verdict: str, fault: bool) -> list[
             }[place]
             lines.append(f"Proved, {what}: {', '.join(names)}; {scope}.")
     for s in statements:
-        if s.stopped or s.open:
+        if s.verdict == "undecided":
             why = s.stopped or f"{s.open} regions are neither proved, nor refuted, nor shown to be empty"
             lines.append(f"Undecided, {PLACES[s.place]}: {s.rule}: {why}.")
     if not fault:

@@ -24,6 +24,7 @@ class Space:
         position = {name: i for i, name in enumerate(self.names)}
         self.blocks = tuple(tuple(position[name] for name in block) for block in blocks if block)
         self._factors: dict[Poly, tuple[Poly, ...]] = {}
+        self._constants: dict[Q, Poly] = {}
         self._shapes: dict[Poly, tuple[frozenset[int], int]] = {}
 
     def unknown(self, i: int) -> Poly:
@@ -48,7 +49,9 @@ class Space:
 
     def constant(self, value: Q) -> Poly:
         """A constant polynomial."""
-        return self.ring.ground_new(QQ(int(value.numerator), int(value.denominator)))
+        if value not in self._constants:
+            self._constants[value] = self.ring.ground_new(QQ(int(value.numerator), int(value.denominator)))
+        return self._constants[value]
 
 
 def number(coefficient: Any) -> Q:
@@ -83,7 +86,10 @@ def linear(poly: Poly, order: Sequence[int]) -> tuple[tuple[Q, ...], Q]:
 
 def normal(poly: Poly) -> tuple[Poly, int]:
     """A non-zero polynomial is sign * positive constant * shape, where shape has leading coefficient 1: shape, sign."""
-    return poly.monic(), 1 if poly.LC > 0 else -1
+    leading = poly.LC
+    if leading == 1:
+        return poly, 1
+    return poly.quo_ground(leading), 1 if leading > 0 else -1
 
 
 def coefficients(poly: Poly, i: int) -> dict[int, Poly]:

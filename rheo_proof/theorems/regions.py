@@ -255,6 +255,11 @@ class Region:
         signs = ((value(fact, point), signs) for fact, signs in self.facts.items())
         return min(point.values(), default=ZERO) >= ZERO and all(sign_of(v) in allowed for v, allowed in signs)
 
+    @property
+    def bent(self) -> bool:
+        """Whether a fact is not linear: then linear programs alone do not show which parts are empty."""
+        return any(degree(fact) > 1 for fact in self.facts)
+
     def shown_empty(self) -> bool:
         """Whether linear programming proves the region empty with facts that are not linear taken into account.
 

@@ -90,29 +90,18 @@ def decide(
                 decided.proved += 1
                 if shape:
                     decided.shapes.add(shape(region))
+            elif guide is None and region.bent and region.shown_empty():
+                decided.empty += 1
             elif isinstance(found, SoundnessError):
-                _broken(region, found, decided)
+                if next(region.points(), None) is not None:
+                    raise found
+                decided.open += 1
             else:
                 decided.refutation = refuted(region, found, *concrete, guide)
                 if decided.refutation:
                     return decided
-                _unclear(region, decided)
+                decided.open += 1
     return decided
-
-
-def _broken(region: Region, error: SoundnessError, decided: Decided) -> None:
-    """A run broke an invariant: no harm where the region is empty, else a bug."""
-    if next(region.points(), None) is not None:
-        raise error
-    _unclear(region, decided)
-
-
-def _unclear(region: Region, decided: Decided) -> None:
-    """A region of which no point is known."""
-    if region.shown_empty():
-        decided.empty += 1
-    else:
-        decided.open += 1
 
 
 def refuted(
