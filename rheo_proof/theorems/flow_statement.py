@@ -27,18 +27,18 @@ def parts(vocab: int, every_order: bool) -> list[Region]:
     return [whole] if every_order else by_permutation(whole, lambda region: compared(vocab, region))
 
 
-def compared(vocab: int, region: Region) -> list[Poly]:
-    """w p - t, token by token."""
+def compared(vocab: int, region: Region) -> list[list[Poly]]:
+    """w p - t and w p, token by token."""
     t = simplex(region, range(vocab, 2 * vocab - 1))
-    return [numerator(region, unknown(region, y) - t[y]) for y in range(vocab)]
+    v = [unknown(region, y) for y in range(vocab)]
+    return [[numerator(region, v[y] - t[y]), numerator(region, v[y])] for y in range(vocab)]
 
 
 def shape(vocab: int, region: Region) -> tuple[Any, ...]:
     """What a region says that stays when tokens change places: signs of w p - t and of p by token, and of 1 - w."""
     v = [unknown(region, y) for y in range(vocab)]
     rest = numerator(region, ONE - sum(v, ZERO))
-    pairs = zip(compared(vocab, region), (numerator(region, x) for x in v), strict=True)
-    signs = sorted(tuple(tuple(sorted(region.signs(poly))) for poly in pair) for pair in pairs)
+    signs = sorted(tuple(tuple(sorted(region.signs(poly))) for poly in pair) for pair in compared(vocab, region))
     return (*signs, tuple(sorted(region.signs(rest))))
 
 

@@ -67,7 +67,9 @@ class Case:
 
     def parts(self, every_order: bool) -> list[Region]:
         """All p and t, or so many that each p and t is a rearrangement of the tail tokens of some."""
-        return [self.whole()] if every_order else by_permutation(self.whole(), self.compared)
+        if every_order:
+            return [self.whole()]
+        return by_permutation(self.whole(), lambda region: [[poly] for poly in self.compared(region)])
 
     def laws(self, region: Region) -> tuple[Law, Law]:
         """p and t."""

@@ -375,14 +375,22 @@ def cut(region: Region, poly: Poly) -> list[Region]:
     return found
 
 
-def by_permutation(region: Region, signed: Callable[[Region], Sequence[Poly]]) -> list[Region]:
-    """Parts that hold, of every point, some rearrangement: the signs of the listed polynomials fall, +, 0, -.
+def by_permutation(region: Region, signed: Callable[[Region], Sequence[Sequence[Poly]]]) -> list[Region]:
+    """Parts that hold, of every point, some rearrangement: the signs fall from token to token, +, 0, -.
 
-    Enough where the tokens that the polynomials belong to may change places.
+    `signed` lists polynomials for each token; tokens are compared by the sign of the first, then of the next. Enough
+    where tokens may change places.
     """
-    parts = [(region, 1)]
-    for k in range(len(signed(region))):
-        cuts = [(part, sign) for part, highest in parts for sign in (1, 0, -1) if sign <= highest]
-        made = [(part.where(signed(part)[k], sign), sign) for part, sign in cuts]
-        parts = [(part, sign) for part, sign in made if part is not None]
+    parts: list[tuple[Region, tuple[int, ...]]] = [(region, (1,) * 9)]
+    for token, polys in enumerate(signed(region)):
+        grown: list[tuple[Region, tuple[int, ...], tuple[int, ...]]] = [(part, high, ()) for part, high in parts]
+        for k in range(len(polys)):
+            grown = [
+                (smaller, highest, (*signs, sign))
+                for part, highest, signs in grown
+                for sign in (1, 0, -1)
+                if (*signs, sign) <= highest[: k + 1]
+                and (smaller := part.where(signed(part)[token][k], sign)) is not None
+            ]
+        parts = [(part, signs) for part, _, signs in grown]
     return [part for part, _ in parts]
