@@ -25,7 +25,8 @@ def show_statements(console: Console, statements: Sequence[Statement]) -> None:
     shown = table("rule", "statement", "quantifiers", "regions", "up to order", "verdict", "time")
     for s in statements:
         shapes = "-" if s.shapes is None else f"{s.shapes:,}"
-        row = (s.rule, PLACES[s.place], s.quantifiers, f"{s.regions:,}", shapes, s.verdict, f"{s.seconds:.2f} s")
+        lines = s.quantifiers.replace("; ", ";\n")
+        row = (s.rule, PLACES[s.place], lines, f"{s.regions:,}", shapes, s.verdict, f"{s.seconds:.2f} s")
         shown.add_row(*row)
     for column in shown.columns[1:3]:
         column.justify = "left"
@@ -39,9 +40,7 @@ def show_refutation(console: Console, statement: Statement) -> None:
     assert p is not None
     console.print(f"{statement.rule} is refuted", style="bold red")
     console.print(f"Region: {', '.join(found.region) or 'everywhere'}", soft_wrap=True)
-    console.print(
-        f"There Pr[output starts with {key(found.string)}] misses its value by {found.difference}", soft_wrap=True
-    )
+    console.print(f"There Pr[output starts with {key(found.string)}] is off by {found.difference}", soft_wrap=True)
     at = ", ".join(f"{name} = {value}" for name, value in found.point.items())
     console.print(f"A rational point in it: {at}", soft_wrap=True)
     console.print(f"The difference there: {number(to_fraction(found.value))}")

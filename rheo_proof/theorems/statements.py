@@ -38,7 +38,7 @@ class Statement:
     refutation: Refutation | None = None
     parameters: Parameters | None = None
     stopped: str = ""
-    seconds: float = 0.0
+    seconds: float = 0
 
     @property
     def verdict(self) -> str:
@@ -65,7 +65,7 @@ def node_statement(
     if base.verify == "flow" and not fault:
         return _flow_node(name, vocab, every, orders, limits)
     m = ", ".join(map(str, heads)) if heads else "0 to V - 1"
-    draft = "; q = 1/(m + 1) on each head" if fault else ""
+    draft = "; q(x) = 1/(m + 1) on each head" if fault else ""
     statement = Statement(name, "node", f"for all p and all t, V = {vocab}, m = {m}{'' if fault else orders}{draft}")
     began = time.monotonic()
     for case in node_statements.cases(base.verify, vocab, tuple(heads), ordered=fault):
@@ -87,7 +87,7 @@ def node_statement(
 
 
 def _flow_node(name: str, vocab: int, every: bool, orders: str, limits: Limits) -> Statement:
-    statement = Statement(name, "node", f"for all p, all t and all w in (0, 1], V = {vocab}{orders}: one reveal, (M)")
+    statement = Statement(name, "node", f"for all p, all t and all w in (0, 1], V = {vocab}{orders}; one reveal, (M)")
     began = time.monotonic()
 
     def no_model(*_: Any) -> ToyModel:
