@@ -83,7 +83,7 @@ def run(options: dict[str, Any]) -> int:
     found = list(watched(steps, total, "deciding"))
     verdicts = [statement.verdict for statement in found]
     verdict = next((v for v in ("refuted", "undecided") if v in verdicts), "proved")
-    if named and verdict == "proved":
+    if verdict == "proved" and (named or not found):
         verdict = "undecided"
     out = plain_console()
     show_statements(out, found)

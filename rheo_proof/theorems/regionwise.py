@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from rheo_proof.exact.errors import SoundnessError
@@ -21,6 +22,8 @@ from rheo_proof.schemes.scheme import Scheme
 from rheo_proof.theorems.regions import Point, Region, over_regions
 from rheo_proof.theorems.symbols import Symbol, vanishes
 
+CHECKED = 10
+"""So many points of each space are looked up in the regions that were found."""
 Differences = Sequence[tuple[Prefix, Any]]
 """Strings, each with the difference of the two sides of its identity."""
 
@@ -85,7 +88,9 @@ def decide(
 
     decided = Decided()
     for part in parts:
+        leaves: list[Region] = []
         for region, found in over_regions(part, run, guide):
+            leaves.append(region)
             if not isinstance(found, SoundnessError) and all(vanishes(d) for _, d in found):
                 decided.proved += 1
                 if shape:
@@ -101,7 +106,22 @@ def decide(
                 if decided.refutation:
                     return decided
                 decided.open += 1
+        if guide is None:
+            check_cover(part, leaves)
     return decided
+
+
+def check_cover(part: Region, leaves: Sequence[Region]) -> None:
+    """Raise `SoundnessError` unless points of a part, some of them on its boundary, lie in exactly one leaf each.
+
+    No proof that the leaves cover the part; that is how they are made. A lost region would be noticed.
+    """
+    points = list(islice(part.points(), CHECKED))
+    if not points:
+        raise SoundnessError("nothing was proved: no point of the space is known")
+    for point in points:
+        if sum(leaf.contains(point) for leaf in leaves) != 1:
+            raise SoundnessError(f"the regions do not cover the point {point} once")
 
 
 def refuted(

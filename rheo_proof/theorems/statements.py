@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from rheo_proof.exact.errors import InputError, LimitReached
+from rheo_proof.exact.errors import InputError, LimitReached, SoundnessError
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
@@ -43,7 +43,9 @@ class Statement:
     @property
     def verdict(self) -> str:
         """`proved`, `refuted` or `undecided`."""
-        return "refuted" if self.refutation else "undecided" if self.open or self.stopped else "proved"
+        if self.refutation:
+            return "refuted"
+        return "undecided" if self.open or self.stopped or not self.regions else "proved"
 
     def add(self, found: Decided, parameters: Parameters) -> None:
         """One more case."""
@@ -137,6 +139,8 @@ def tree_statement(
             statement.stopped = str(limit)
         if statement.refutation or statement.stopped:
             break
+    if guided and not (statement.refutation or statement.stopped):
+        raise SoundnessError(f"{name}: the exact prover finds a bias on {model.name}, the symbolic run does not")
     statement.seconds = time.monotonic() - began
     return statement
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from rheo_proof.cli.symbolic import RULES as COMMAND_RULES
+from rheo_proof.exact.errors import SoundnessError
 from rheo_proof.exact.families import family_model
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.limits import Limits
@@ -20,6 +22,7 @@ from rheo_proof.schemes.verifying.flow import Flow, Revealing
 from rheo_proof.theorems import flow_statement, node_statements, tree_statements
 from rheo_proof.theorems.node_statements import Case, cases
 from rheo_proof.theorems.regions import Point, Region, over_regions
+from rheo_proof.theorems.regionwise import check_cover
 from rheo_proof.theorems.statements import RULES, node_statement, tree_statement
 from rheo_proof.theorems.symbols import at_point, vanishes
 from tests.exact.test_regions import small
@@ -192,3 +195,29 @@ def test_a_case_names_its_slots() -> None:
         (1, "X", 2),
         (1, "pruned", 1),
     ]
+
+
+def test_the_command_line_knows_the_same_rules() -> None:
+    assert RULES == COMMAND_RULES
+
+
+def test_nothing_run_is_nothing_proved() -> None:
+    assert node_statement("rheo", SCHEMES["rheo"], 2, (5,), Parameters(), Limits()).verdict == "undecided"
+
+
+def test_a_scheme_that_is_right_at_its_guide_is_an_error() -> None:
+    base = Parameters(slots=1, depth=1, nodes=1)
+    with pytest.raises(SoundnessError, match="the symbolic run does not"):
+        tree_statement("rheo", SCHEMES["rheo"], family_model("random", 0, 2, 1), (0,), base, Limits(), guided=True)
+
+
+def test_a_lost_region_is_noticed() -> None:
+    case = Case(3, 0, "X")
+    scheme = SCHEMES["rheo"].build(case.parameters(Parameters()))
+    compute = partial(node_statements.differences, scheme, case, Limits(), False)
+    leaves = [leaf for leaf, _ in over_regions(case.whole(), compute)]
+    check_cover(case.whole(), leaves)
+    with pytest.raises(SoundnessError, match="do not cover"):
+        check_cover(case.whole(), [leaf for leaf in leaves if not leaf.contains(next(case.whole().points()))])
+    with pytest.raises(SoundnessError, match="do not cover"):
+        check_cover(case.whole(), [*leaves, *leaves])
