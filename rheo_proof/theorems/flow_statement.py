@@ -11,7 +11,8 @@ from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO
 from rheo_proof.schemes.tree import Node
-from rheo_proof.schemes.verifying.flow import Flow, Mass, Revealing
+from rheo_proof.schemes.verifying.flow import Flow, Revealing
+from rheo_proof.schemes.verifying.flow_masses import Mass
 from rheo_proof.theorems.polynomials import Poly, Space
 from rheo_proof.theorems.regions import Region, by_permutation
 from rheo_proof.theorems.symbolic_run import SymbolicReplay

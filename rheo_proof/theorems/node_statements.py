@@ -19,7 +19,7 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.program import Emission
-from rheo_proof.schemes.drafting.rheo import Expansion
+from rheo_proof.schemes.drafting.expansion import Expansion
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
 from rheo_proof.schemes.scheme import Parameters, Scheme
 from rheo_proof.schemes.tree import Tree

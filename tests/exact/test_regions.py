@@ -108,6 +108,9 @@ def test_a_symbol_refuses_floats_and_numbers_of_another_region() -> None:
         x + 0.5
     with pytest.raises(TypeError):
         assert x < 0.5
+    for convert in (float, int, round):
+        with pytest.raises(TypeError):
+            convert(x)
     with pytest.raises(SoundnessError, match="two regions"):
         x + other
 
