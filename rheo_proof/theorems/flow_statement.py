@@ -13,8 +13,9 @@ from rheo_proof.exact.number import ONE, ZERO
 from rheo_proof.schemes.tree import Node
 from rheo_proof.schemes.verifying.flow import Flow, Revealing
 from rheo_proof.schemes.verifying.flow_masses import Mass
+from rheo_proof.theorems.cutting import by_permutation
 from rheo_proof.theorems.polynomials import Poly, Space
-from rheo_proof.theorems.regions import Region, by_permutation
+from rheo_proof.theorems.regions import Region
 from rheo_proof.theorems.symbolic_run import SymbolicReplay
 from rheo_proof.theorems.symbols import numerator, simplex, unknown, vanishes
 

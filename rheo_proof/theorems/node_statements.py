@@ -23,8 +23,9 @@ from rheo_proof.schemes.drafting.expansion import Expansion
 from rheo_proof.schemes.drafting.rheo import Rheo as RheoDrafting
 from rheo_proof.schemes.scheme import Parameters, Scheme
 from rheo_proof.schemes.tree import Tree
+from rheo_proof.theorems.cutting import by_permutation
 from rheo_proof.theorems.polynomials import Poly, Space
-from rheo_proof.theorems.regions import Point, Region, by_permutation
+from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbolic_run import explored, outcomes
 from rheo_proof.theorems.symbols import at_point, numerator, simplex, unknown
 

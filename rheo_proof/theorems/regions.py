@@ -1,39 +1,31 @@
-"""Regions: sets of rational points cut out by the signs of polynomials, and a computation run on each of them.
+"""Regions: sets of rational points given by the signs of polynomials, and what signs other polynomials have there.
 
-A computation whose branches depend on signs is run on a region. Where a sign it asks for is not the same everywhere,
-`Undecided` is raised, the region is cut in three, positive, negative and zero, and the computation starts anew on each
-part. So the leaves cover the region whatever the computation asks. A part is left out only if linear programming in
-exact rationals proves it empty. A zero is solved for one unknown, which disappears.
+Signs of linear polynomials are found by linear programming in exact rationals. A polynomial that is zero is solved for
+one unknown, which disappears.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from rheo_proof.exact.errors import SoundnessError
-from rheo_proof.exact.number import ONE, ZERO, Q
-from rheo_proof.theorems.linear import Row, interior, maximum
+from rheo_proof.exact.number import ZERO, Q
+from rheo_proof.theorems.linear import Row, interior
 from rheo_proof.theorems.polynomials import (
     Poly,
     Space,
     degree,
     linear,
     normal,
-    number,
-    partly,
     substituted,
     unknowns,
     value,
 )
 
-T = TypeVar("T")
 Signs = frozenset[int]
 ANY: Signs = frozenset((-1, 0, 1))
 Point = dict[int, Q]
-TRIES = 40
 
 
 class Undecided(Exception):
@@ -142,17 +134,9 @@ class Region:
             if not here & touched or (len(signs) == 1 and not here & set(part.solved)):
                 part._known[known] = signs
 
-    def _rows(self, facts: Mapping[Poly, Signs], order: Sequence[int]) -> tuple[list[Row], list[Row]]:
-        strict: list[Row] = []
-        weak: list[Row] = []
-        for fact, signs in facts.items():
-            row = Row(*linear(fact * max(signs, key=abs), order))
-            (weak if 0 in signs else strict).append(row)
-        return strict, weak
-
     def _linear_signs(self, poly: Poly) -> Signs:
         order, facts = self._related(poly)
-        strict, weak = self._rows(facts, order)
+        strict, weak = rows(facts, order)
         row, minus = Row(*linear(poly, order)), Row(*linear(-poly, order))
         up = interior([*strict, row], weak, len(order)) is not None
         down = interior([*strict, minus], weak, len(order)) is not None
@@ -255,83 +239,20 @@ class Region:
         signs = ((value(fact, point), signs) for fact, signs in self.facts.items())
         return min(point.values(), default=ZERO) >= ZERO and all(sign_of(v) in allowed for v, allowed in signs)
 
-    @property
-    def bent(self) -> bool:
-        """Whether a fact is not linear: then linear programs alone do not show which parts are empty."""
-        return any(degree(fact) > 1 for fact in self.facts)
-
-    def shown_empty(self) -> bool:
-        """Whether linear programming proves the region empty with facts that are not linear taken into account.
-
-        Every product of powers of unknowns is an unknown of the program. Products of two linear facts are added; if
-        that is not enough, those of a linear and another fact, too.
-        """
-        facts = [(fact * max(signs, key=abs), 0 not in signs) for fact, signs in self.facts.items() if signs != {0}]
-        occurring = sorted({i for fact, _ in facts for i in unknowns(fact)})
-        flat = [fact for fact, _ in facts if degree(fact) == 1] + [self.space.unknown(i) for i in occurring]
-        bent = [fact for fact, _ in facts if degree(fact) > 1]
-        pairs = [a * b for k, a in enumerate(flat) for b in flat[k:]]
-        return any(contradictory(facts, more) for more in (pairs, [*pairs, *(a * b for a in flat for b in bent)]))
-
-    def points(self, seed: int = 0) -> Iterator[Point]:
-        """Rational points of the region, found by linear programming block by block; each is checked."""
-        rng = random.Random(seed)
-        for _ in range(TRIES):
-            point = self._attempt(rng)
-            if point is not None and self.contains(point):
-                yield point
-
-    def _attempt(self, rng: random.Random) -> Point | None:
-        chosen: Point = {}
-        for block in self.space.blocks:
-            free = [i for i in block if i not in self.solved]
-            facts = [(partly(fact, chosen), signs) for fact, signs in self.facts.items()]
-            if any(fact.is_ground and sign_of(value(fact, {})) not in signs for fact, signs in facts):
-                return None
-            usable = {fact: signs for fact, signs in facts if degree(fact) == 1}
-            order = sorted({i for fact in usable for i in unknowns(fact)} | set(free))
-            strict, weak = self._rows(usable, order)
-            inside = interior(strict, weak, len(order))
-            if inside is None:
-                return None
-            aim = [ZERO + rng.randint(-3, 3) for _ in order]
-            corner = maximum([*strict, *weak], aim)
-            share = Q(rng.randint(1, 4), 4)
-            at = dict(zip(order, inside, strict=True))
-            if corner is not None and share < ONE:
-                at = {i: share * at[i] + (ONE - share) * y for i, y in zip(order, corner[1], strict=True)}
-            chosen.update((i, at[i]) for i in free)
-        for i, (above, below) in self.solved.items():
-            chosen[i] = value(above, chosen) / value(below, chosen)
-        return chosen
-
 
 def sign_of(value: Q) -> int:
     """-1, 0 or 1."""
     return (value > ZERO) - (value < ZERO)
 
 
-def contradictory(facts: Sequence[tuple[Poly, bool]], more: Sequence[Poly]) -> bool:
-    """Whether no choice of values for all products of powers makes the facts positive (strict) or not negative.
-
-    `more` are polynomials that are not negative where the facts hold.
-    """
-    terms = sorted({e for poly in (*more, *(fact for fact, _ in facts)) for e in poly if any(e)})
-    place = {exponents: k for k, exponents in enumerate(terms)}
-    strict = [form(poly, place) for poly, is_strict in facts if is_strict]
-    weak = [form(poly, place) for poly in (*more, *(fact for fact, is_strict in facts if not is_strict))]
-    return interior(strict, weak, len(terms)) is None
-
-
-def form(poly: Poly, place: Mapping[tuple[int, ...], int]) -> Row:
-    """A polynomial as a linear form in its products of powers."""
-    a, b = [ZERO] * len(place), ZERO
-    for exponents, coefficient in poly.items():
-        if any(exponents):
-            a[place[exponents]] = number(coefficient)
-        else:
-            b = number(coefficient)
-    return Row(tuple(a), b)
+def rows(facts: Mapping[Poly, Signs], order: Sequence[int]) -> tuple[list[Row], list[Row]]:
+    """Linear facts as rows that are positive, and rows that are not negative."""
+    strict: list[Row] = []
+    weak: list[Row] = []
+    for fact, signs in facts.items():
+        row = Row(*linear(fact * max(signs, key=abs), order))
+        (weak if 0 in signs else strict).append(row)
+    return strict, weak
 
 
 def products(signs: Iterable[Signs]) -> Signs:
@@ -340,57 +261,3 @@ def products(signs: Iterable[Signs]) -> Signs:
     for each in signs:
         found = frozenset(a * b for a, b in product(found, each))
     return found
-
-
-def over_regions(
-    region: Region, compute: Callable[[Region], T], guide: Point | None = None
-) -> Iterator[tuple[Region, T]]:
-    """Run a computation on a region, cut wherever it raises `Undecided`; the parts, each with its result.
-
-    With a `guide`, only the part that holds this point.
-    """
-    waiting = [region]
-    while waiting:
-        part = waiting.pop()
-        try:
-            result = compute(part)
-        except Undecided as question:
-            parts = reversed(cut(part, question.poly))
-            waiting += [each for each in parts if guide is None or each.contains(guide)]
-        except Empty:
-            continue
-        else:
-            yield part, result
-
-
-def cut(region: Region, poly: Poly) -> list[Region]:
-    """The parts of a region by the sign of a polynomial: positive, negative, zero; empty ones left out."""
-    try:
-        parts = [region.where(poly, sign) for sign in (1, -1, 0)]
-    except Undecided as question:  # first of the coefficient of an unknown
-        return cut(region, question.poly)
-    found = [part for part in parts if part is not None]
-    if len(found) == 1 and found[0].facts == region.facts and found[0].solved == region.solved:
-        raise SoundnessError(f"a cut at {poly.as_expr()} that learns nothing")
-    return found
-
-
-def by_permutation(region: Region, signed: Callable[[Region], Sequence[Sequence[Poly]]]) -> list[Region]:
-    """Parts that hold, of every point, some rearrangement: the signs fall from token to token, +, 0, -.
-
-    `signed` lists polynomials for each token; tokens are compared by the sign of the first, then of the next. Enough
-    where tokens may change places.
-    """
-    parts: list[tuple[Region, tuple[int, ...]]] = [(region, (1,) * 9)]
-    for token, polys in enumerate(signed(region)):
-        grown: list[tuple[Region, tuple[int, ...], tuple[int, ...]]] = [(part, high, ()) for part, high in parts]
-        for k in range(len(polys)):
-            grown = [
-                (smaller, highest, (*signs, sign))
-                for part, highest, signs in grown
-                for sign in (1, 0, -1)
-                if (*signs, sign) <= highest[: k + 1]
-                and (smaller := part.where(signed(part)[token][k], sign)) is not None
-            ]
-        parts = [(part, signs) for part, _, signs in grown]
-    return [part for part, _ in parts]

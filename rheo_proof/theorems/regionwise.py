@@ -19,7 +19,9 @@ from rheo_proof.exact.number import Q
 from rheo_proof.exact.step import Wrong
 from rheo_proof.schemes.laws import law_by_classes, law_by_replay
 from rheo_proof.schemes.scheme import Scheme
-from rheo_proof.theorems.regions import Point, Region, over_regions
+from rheo_proof.theorems.cutting import over_regions
+from rheo_proof.theorems.emptiness import bent, points, shown_empty
+from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbols import Symbol, vanishes
 
 CHECKED = 10
@@ -95,10 +97,10 @@ def decide(
                 decided.proved += 1
                 if shape:
                     decided.shapes.add(shape(region))
-            elif guide is None and region.bent and region.shown_empty():
+            elif guide is None and bent(region) and shown_empty(region):
                 decided.empty += 1
             elif isinstance(found, SoundnessError):
-                if next(region.points(), None) is not None:
+                if next(points(region), None) is not None:
                     raise found
                 decided.open += 1
             else:
@@ -116,10 +118,10 @@ def check_cover(part: Region, leaves: Sequence[Region]) -> None:
 
     No proof that the leaves cover the part; that is how they are made. A lost region would be noticed.
     """
-    points = list(islice(part.points(), CHECKED))
-    if not points:
+    found = list(islice(points(part), CHECKED))
+    if not found:
         raise SoundnessError("nothing was proved: no point of the space is known")
-    for point in points:
+    for point in found:
         if sum(leaf.contains(point) for leaf in leaves) != 1:
             raise SoundnessError(f"the regions do not cover the point {point} once")
 
@@ -136,7 +138,7 @@ def refuted(
     Raises `SoundnessError` if the exact prover calls the scheme lossless there.
     """
     wrong = [(string, d) for string, d in found if not vanishes(d)]
-    for point in region.points() if guide is None else (guide,):
+    for point in points(region) if guide is None else (guide,):
         for string, d in wrong:
             value = d.at(point) if isinstance(d, Symbol) else d
             if value:

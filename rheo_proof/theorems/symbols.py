@@ -1,7 +1,7 @@
 """Symbolic numbers: rational functions on a region, with the operators of an exact number.
 
 The rules of `schemes/verifying` are written against numbers, so they run on these unchanged. A comparison is answered
-if it has the same answer everywhere in the region; otherwise it raises `Undecided`, and `regions.over_regions` runs
+if it has the same answer everywhere in the region; otherwise it raises `Undecided`, and `cutting.over_regions` runs
 the rule on the parts. Denominators are kept as products of polynomials that are positive in the region.
 """
 

@@ -11,8 +11,8 @@ import pytest
 from rheo_proof.exact.limits import Limits
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.scheme import Parameters, plain
+from rheo_proof.theorems.cutting import over_regions
 from rheo_proof.theorems.node_statements import Case, differences
-from rheo_proof.theorems.regions import over_regions
 from rheo_proof.theorems.statements import EVERY_ORDER, FLOW_EVERY_ORDER
 from tests.cli.program import prove_here
 from tests.exact.test_docs_compare import settled

@@ -18,10 +18,13 @@ from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.schemes.scheme import Parameters, plain
 from rheo_proof.schemes.verifying.flow import Flow
 from rheo_proof.theorems import flow_statement
+from rheo_proof.theorems.cutting import over_regions
+from rheo_proof.theorems.emptiness import points as points_of
+from rheo_proof.theorems.emptiness import shown_empty
 from rheo_proof.theorems.linear import Row, interior, maximum
 from rheo_proof.theorems.node_statements import Case, differences
 from rheo_proof.theorems.polynomials import Space
-from rheo_proof.theorems.regions import Point, Region, over_regions
+from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbols import Symbol, unknown
 
 RNG = random.Random(5)
@@ -210,7 +213,7 @@ def test_the_same_for_a_reveal_of_flow_verification() -> None:
 
 def test_points_lie_in_their_region() -> None:
     for leaf in node_leaves(3, 1)[1]:
-        point = next(leaf.points())
+        point = next(points_of(leaf))
         assert leaf.contains(point)
         assert not leaf.contains({**point, 0: point[0] + 2})
 
@@ -224,10 +227,10 @@ def bent(bound: Fraction) -> Region:
 
 
 def test_a_contradiction_between_products_is_found_and_none_is_invented() -> None:
-    assert bent(Fraction(7, 8)).shown_empty()
-    assert next(bent(Fraction(7, 8)).points(), None) is None
-    assert not bent(Fraction(6, 8)).shown_empty()
-    assert next(bent(Fraction(6, 8)).points(), None) is not None
+    assert shown_empty(bent(Fraction(7, 8)))
+    assert next(points_of(bent(Fraction(7, 8))), None) is None
+    assert not shown_empty(bent(Fraction(6, 8)))
+    assert next(points_of(bent(Fraction(6, 8))), None) is not None
 
 
 def test_a_zero_of_a_product_is_solved_where_the_coefficient_has_a_sign() -> None:

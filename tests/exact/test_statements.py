@@ -20,8 +20,10 @@ from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters, Scheme
 from rheo_proof.schemes.verifying.flow import Flow, Revealing
 from rheo_proof.theorems import flow_statement, node_statements, tree_statements
+from rheo_proof.theorems.cutting import over_regions
+from rheo_proof.theorems.emptiness import points
 from rheo_proof.theorems.node_statements import Case, cases
-from rheo_proof.theorems.regions import Point, Region, over_regions
+from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.regionwise import check_cover
 from rheo_proof.theorems.statements import RULES, node_statement, tree_statement
 from rheo_proof.theorems.symbols import at_point, vanishes
@@ -156,16 +158,16 @@ def test_at_one_node_the_symbolic_law_is_the_enumerated_one(name: str) -> None:
     scheme = named(name).build(named(name).fix(case.parameters(Parameters(verify=rule_of(name)))))
     compute = partial(node_statements.differences, scheme, case, Limits(), True)
     leaves = list(over_regions(case.whole(), compute))
-    points = []
-    while len(points) < 12:
+    tried = []
+    while len(tried) < 12:
         p, (a, b) = small(RNG, 3, 6), sorted(small(RNG, 2, 6), reverse=True)
         if a + b == ONE and b:
-            points.append({0: p[0], 1: p[1], 2: a})
-    for point in points:
+            tried.append({0: p[0], 1: p[1], 2: a})
+    for point in tried:
         model = case.model(next(leaf for leaf, _ in leaves if leaf.contains(point)), point)
         assert agree(leaves, point, model, scheme)
     wrong = [(leaf, [(s, d + ONE) for s, d in found]) for leaf, found in leaves]
-    assert not agree(wrong, points[0], model, scheme)
+    assert not agree(wrong, tried[0], model, scheme)
 
 
 @pytest.mark.parametrize("name", ["rheo", "flow", "own-probability", "stale-bonus"])
@@ -218,6 +220,6 @@ def test_a_lost_region_is_noticed() -> None:
     leaves = [leaf for leaf, _ in over_regions(case.whole(), compute)]
     check_cover(case.whole(), leaves)
     with pytest.raises(SoundnessError, match="do not cover"):
-        check_cover(case.whole(), [leaf for leaf in leaves if not leaf.contains(next(case.whole().points()))])
+        check_cover(case.whole(), [leaf for leaf in leaves if not leaf.contains(next(points(case.whole())))])
     with pytest.raises(SoundnessError, match="do not cover"):
         check_cover(case.whole(), [*leaves, *leaves])
