@@ -139,24 +139,21 @@ def scheme_as_json(entry: Entry) -> dict[str, Any]:
 def _claim(claim: Claim, number: int, limits: Limits) -> dict[str, Any]:
     """One claim. Raises `LimitReached`, and `SoundnessError` if its classes do not add up to the law of the verdict."""
     model, scheme = claim.model, claim.entry.scheme()
-    classes = drafts(scheme.drafting, claim.model, limits)
-    weights: dict[Tree, Q] = {}
-    for drafted in classes:
-        weights[drafted.tree] = weights.get(drafted.tree, ZERO) + drafted.weight
-    strings: list[dict[Prefix, Fraction]] = []
+    classes = drafts(scheme.drafting, model, limits)
+    strings: dict[Tree, dict[Prefix, Fraction]] = {}
     law: dict[Prefix, Fraction] = {}
-    for tree, weight in weights.items():
-        one = DraftClasses({tree: {(): Weight(ONE, 1)}}, 0)
-        strings.append(
-            dict(class_law(scheme.verifying, model, one, Limits(deadline=limits.deadline))[0].strings(model.vocab))
-        )
-        for string, mass in strings[-1].items():
+    for _, weight, tree in classes:
+        if tree not in strings:
+            one = DraftClasses({tree: {(): Weight(ONE, 1)}}, 0)
+            found, _ = class_law(scheme.verifying, model, one, Limits(deadline=limits.deadline))
+            strings[tree] = dict(found.strings(model.vocab))
+        for string, mass in strings[tree].items():
             law[string] = law.get(string, Fraction(0)) + to_fraction(weight) * mass
     if law != claim.law:
         raise SoundnessError(f"{model.name}: the classes of the certificate add up to another law")
     total = StepLaw.of_strings({string: rational(mass) for string, mass in law.items()})
     wrong = total.first_wrong(model)
-    place = {tree: index for index, tree in enumerate(weights)}
+    laws = {tree: tree_laws(tree.nodes, of) for tree, of in strings.items()}
     return {
         "model": number,
         "scheme": scheme_as_json(claim.entry),
@@ -164,22 +161,17 @@ def _claim(claim: Claim, number: int, limits: Limits) -> dict[str, Any]:
         "tv": str(total.total_variation(model)),
         "expected_tokens": str(total.expected_tokens),
         "acceptance": [str(rate) for rate in total.acceptance(claim.entry.parameters.depth)],
-        "law": {
-            key(string): str(mass) for string, mass in sorted(law.items(), key=lambda pair: (len(pair[0]), pair[0]))
-        },
-        "trees": [
-            {"nodes": _nodes(tree), "laws": tree_laws(tree.nodes, of)}
-            for tree, of in zip(weights, strings, strict=True)
-        ],
+        "law": {key(string): str(law[string]) for string in sorted(law, key=lambda v: (len(v), v))},
         "classes": [
-            {"draws": drafted.draws, "weight": str(drafted.weight), "tree": place[drafted.tree]} for drafted in classes
+            {"draws": draws, "weight": str(weight), "nodes": _nodes(tree), "laws": laws[tree]}
+            for draws, weight, tree in classes
         ],
         "wrong": wrong
         and {
             "string": key(wrong.string),
             "expected": str(wrong.expected),
             "actual": str(wrong.actual),
-            "by_tree": [str(starts(of, wrong.string, model)) for of in strings],
+            "by_class": [str(starts(strings[tree], wrong.string, model)) for _, _, tree in classes],
         },
     }
 
