@@ -18,7 +18,7 @@ from rheo_proof.exact.files import write_model
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key
-from rheo_proof.exact.number import ONE, ZERO, Q, rational, to_fraction
+from rheo_proof.exact.number import ONE, Q, rational, to_fraction
 from rheo_proof.exact.step import StepLaw
 from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.laws import DraftClasses, class_law, law_by_classes
