@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,14 +25,22 @@ from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import rational
 from rheo_proof.report.console import plain_console, show_counterexample, show_coverage, show_law, show_results, table
-from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_json
+from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_certificate, write_json
 from rheo_proof.schemes.scheme import RULES
+from rheo_proof.theorems import checker
 from rheo_proof.theorems.agreement import replay_agrees
+from rheo_proof.theorems.certificate import certificate, of_results
 from rheo_proof.theorems.counterexample import LARGEST, Counterexample, smallest
 from rheo_proof.theorems.instances import Effort, Result
 from rheo_proof.theorems.zoo import FAULTS_KNOWN, SCHEMES_KNOWN
 
-OPTION = {"schemes": "scheme", "families": "family", "json_path": "json", "max_classes": "max-classes"}
+OPTION = {
+    "schemes": "scheme",
+    "families": "family",
+    "json_path": "json",
+    "certificate_path": "certificate",
+    "max_classes": "max-classes",
+}
 STATUS = {"lossless": 0, "biased": 1, "lossy by design": 1, "undecided": 3}
 
 
@@ -59,6 +68,7 @@ STATUS = {"lossless": 0, "biased": 1, "lossy by design": 1, "undecided": 3}
     "--family", "families", multiple=True, metavar="NAME", help="Family of models; repeatable. [default: all]"
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
+@click.option("--certificate", "certificate_path", metavar="FILE", help="Write what `check` needs to check it again.")
 @click.option("--jobs", type=COUNT, default=1, show_default=True, help="Models decided at the same time.")
 @click.option(
     "--max-classes",
@@ -83,7 +93,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
 def main_command(options: dict[str, Any]) -> int:
     """Decide, show, write; the exit status."""
     names = ("depth", "slots", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale")
-    for name in ("fault", "model", "json_path"):
+    for name in ("fault", "model", "json_path", "certificate_path"):
         if options[name] == "":
             raise InputError(f"--{OPTION.get(name, name)} is empty; give it a value or leave it out")
     given = {name: options[name] for name in names if options[name] is not None}
@@ -102,11 +112,11 @@ def main_command(options: dict[str, Any]) -> int:
         options["seed"],
         options["families"],
     )
-    if options["json_path"]:
-        check_target(options["json_path"], options["model"])
+    check_targets(options)
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     classes = options["max_classes"] or asked.classes
-    results = decide_all(asked, Effort(classes, deadline, keep_laws=bool(options["json_path"])), options["jobs"])
+    keep_laws = bool(options["json_path"] or options["certificate_path"])
+    results = decide_all(asked, Effort(classes, deadline, keep_laws), options["jobs"])
     out = plain_console()
     show_results(out, results)
     notes = list(asked.notes)
@@ -128,7 +138,36 @@ def main_command(options: dict[str, Any]) -> int:
     out.print(closing(verdict, asked))
     if options["json_path"]:
         write_json(options["json_path"], run_as_json(verdict, results, found))
+    if options["certificate_path"] and not certify(out, options["certificate_path"], results, found, deadline):
+        return 3
     return STATUS[verdict]
+
+
+def check_targets(options: dict[str, Any]) -> None:
+    """Raise `InputError` now if what is to be written cannot be, or would overwrite the model or one another."""
+    paths = [path for path in (options["json_path"], options["certificate_path"]) if path]
+    for path in paths:
+        check_target(path, options["model"])
+    if len(paths) == 2 and Path(paths[0]).resolve() == Path(paths[1]).resolve():
+        raise InputError(f"--json and --certificate: both are {paths[0]}; name two files")
+
+
+def certify(
+    out: Console, path: str, results: list[Result], found: list[Counterexample], deadline: float | None
+) -> bool:
+    """Write the certificate; whether it was written."""
+    try:
+        written = certificate(of_results(results, found), deadline)
+    except LimitReached as limit:
+        out.print(
+            f"No certificate was written: {limit}. It is smaller with fewer --instances, a smaller --vocab, --depth or "
+            "--nodes, or a single --head or --verify.",
+            soft_wrap=True,
+        )
+        return False
+    write_certificate(path, written)
+    out.print(f"Certificate: {path}; `rheo-prove check {path}` checks it.", soft_wrap=True)
+    return True
 
 
 def closing(verdict: str, asked: Request) -> str:
@@ -208,6 +247,17 @@ cli.add_command(policies_command)
 cli.add_command(export)
 cli.add_command(storm_command)
 cli.add_command(symbolic)
+
+
+@cli.command()
+@click.argument("file")
+@click.pass_context
+def check(context: click.Context, /, file: str) -> None:
+    """Check a certificate with a program that shares no code with this one: rheo_proof/theorems/checker.py.
+
+    Exit status 0: it holds, whatever its verdict; 1: it is wrong; 2: it is no certificate.
+    """
+    context.exit(checker.main(file))
 
 
 @cli.command()

@@ -113,6 +113,25 @@ def write_json(path: str, content: Any) -> None:
     _write_whole(path, write)
 
 
+def write_certificate(path: str, content: Any) -> None:
+    """The same for a certificate, with a line for each claim and each class."""
+
+    def write(file: IO[str]) -> None:
+        file.write("{")
+        for name in ("format", "statement", "verdict", "models"):
+            file.write(f'"{name}": {json.dumps(content[name])},\n')
+        file.write('"claims": [')
+        for number, claim in enumerate(content["claims"]):
+            file.write("," * bool(number) + "\n{")
+            for name, value in claim.items():
+                if name != "classes":
+                    file.write(f'"{name}": {json.dumps(value)}, ')
+            file.write('"classes": [\n' + ",\n".join(map(json.dumps, claim["classes"])) + "]}")
+        file.write("]}\n")
+
+    _write_whole(path, write)
+
+
 def write_text(path: str, text: str) -> None:
     """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
     _write_whole(path, lambda file: file.write(text))

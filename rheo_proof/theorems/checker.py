@@ -1,8 +1,8 @@
 """Checks a certificate of rheo-proof: `python checker.py FILE`. One file, the standard library, nothing else of ours.
 
 Read it from the top: what a file may hold; RheoSampling's draft tree (arXiv 2609.21827); what a rule does on a tree; a
-claim about a scheme on a model, which is rebuilt from the least that decides it and must be what was rebuilt. Nothing
-is searched for: each class and each tree is gone through once, so the work grows in proportion to the file.
+claim, which is rebuilt from the least that decides it and must be what was rebuilt. Nothing is searched for: each class
+is gone through once, so the work grows in proportion to the file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ZERO, ONE = Fraction(0), Fraction(1)
 Prefix: TypeAlias = tuple[int, ...]
 Law: TypeAlias = list[Fraction]  # one entry for each token
 Chances: TypeAlias = dict[Prefix, Fraction]
-Turn: TypeAlias = tuple[Chances, Chances]  # at a prefix: go on to these kept children; emit these tokens and stop
+Turn: TypeAlias = list[Chances]  # two of them at a prefix: go on to these kept children; emit these tokens and stop
 
 PATTERNS = {Fraction: r"-?[0-9]{1,25000}(/0*[1-9][0-9]{0,25000})?", tuple: r"((0|[1-9][0-9]{0,8})(,(?!$)|$))*"}
 CLAIM = "model scheme verdict tv expected_tokens acceptance law classes wrong"
@@ -125,37 +125,30 @@ class Scheme:
             yield Node((*u.path, slot), (*u.here, x), "head", u.value * q[x])
         if tail:
             path, room, z = (*u.path, len(head)), self.slots - len(head) - 1, sum(q[x] for x in tail)
-            proxy = (
-                max(self.proxy_scale * z, q[tail[0]]) if self.proxy == "tail" else min(q[head[-1]], z) if head else z
-            )
+            paper, best = min(q[head[-1]], z) if head else z, max(self.proxy_scale * z, q[tail[0]])
             drawn, fills = held.get(u.path, set()), {*tail[:room]}
-            need(drawn and drawn <= {*tail}, f"the draw below {u.path} cannot be {drawn}")
-            need(len(drawn) == 1 or drawn.isdisjoint(fills), f"the fills below {u.path} depend on the draw")
-            asked[u.path] = {*tail} - fills if drawn.isdisjoint(fills) else drawn
+            need(drawn and drawn <= {*tail} and (len(drawn) == 1 or not drawn & fills), f"a draw {u.path} is {drawn}")
+            asked[u.path] = drawn if drawn & fills else {*tail} - fills
             token = max(drawn) if len(drawn) == 1 else -1
-            yield Node(path, (*u.here, token), "sampled", u.value * proxy, sum((t[x] for x in drawn), ZERO))
+            value, chance = u.value * (best if self.proxy == "tail" else paper), sum((t[x] for x in drawn), ZERO)
+            yield Node(path, (*u.here, token), "sampled", value, chance)
             for slot, x in enumerate([x for x in tail if x != token][:room], len(head) + 1):
                 yield Node((*u.path, slot), (*u.here, x), "fill", u.value * self.fill_scale * q[x])
 
     def tree(self, held: dict[Prefix, set[int]]) -> tuple[list[Node], Fraction]:
         """The kept nodes of a class in rank order, and its chance. Questions about draws and their answers form a tree.
         A class is a leaf of it: it knows what was asked for, nothing else. So different classes exclude each other."""
-        asked = dict[Prefix, set[int]]()
-
-        def best(nodes: list[Node], most: int) -> list[Node]:  # sorting is stable: of equal ones the first created
-            chosen = sorted(nodes, key=lambda node: -node.value)[:most]
-            for node in chosen:
+        asked, layer, every = dict[Prefix, set[int]](), [Node()], list[Node]()
+        for number in range(self.depth + 1):
+            nodes, most = (layer, self.beam) if number < self.depth else (every, self.nodes)
+            best = sorted(nodes, key=lambda node: -node.value)[:most]  # stable: of equal ones the first created
+            for node in best:
                 need(-1 not in node.here, f"the draw at {node.path} must be known")
                 asked.update({node.path[:-1]: {node.here[-1]}} if node.kind == "sampled" else {})
-            return chosen
-
-        layer, every = [Node()], list[Node]()
-        for _ in range(self.depth):
-            layer = [child for u in best(layer, self.beam) for child in self.expand(u, held, asked)]
+            layer = [child for u in best for child in self.expand(u, held, asked)] if number < self.depth else []
             every += layer
-        kept = best(every, self.nodes)
         need(asked == held, "a class knows more or less of its draws than is asked for")
-        return kept, prod((node.mass for node in every), start=ONE)
+        return best, prod((node.mass for node in every), start=ONE)
 
     def turns(self, kept: Iterable[Node]) -> dict[Prefix, Turn]:
         """What the rule does at each prefix that it reaches; what has no chance is left out."""
@@ -165,13 +158,15 @@ class Scheme:
         flowing = flow(self, [*kept], kids) if self.verify == "flow" else {}
         found, reached = dict[Prefix, Turn](), [Prefix()]
         for u in reached:
-            found[u] = flowing[u] if flowing else self.in_turn(u, kids.get(u, []))
+            turn = flowing[u] if flowing else self.in_turn(u, kids.get(u, []))
+            found[u] = [{v: mass for v, mass in chances.items() if mass} for chances in turn]
             reached += [u + x for x in found[u][0]]
         return found
 
     def in_turn(self, u: Prefix, kids: list[Node]) -> Turn:
-        """Children are tested in turn against what is left of p: a sampled one by min(1, r/t), the others by r: RRSw. With
-        the sampled one first it is RheoVerification (to test by r in turn is to draw from r); with r for all, Match."""
+        """Children are tested in turn against what is left of p: a sampled one by min(1, r/t), the others by r. That is
+        RRSw; with the sampled one first RheoVerification (testing by r is drawing from r); with r for all, Match.
+        """
         r, left, go = self.p[u], ONE, Chances()
         for node in sorted(kids, key=lambda node: self.verify == "rheo" and node.kind != "sampled"):
             x, ratio = node.here[-1], self.verify != "match" and node.kind == "sampled"
@@ -180,7 +175,7 @@ class Scheme:
             go[x,], left = left * accept, left * (1 - accept)
             rest = excess(r, t) if left else r
             r = [mass / sum(rest) for mass in rest]
-        return divided(go, ONE), {(y,): left * mass for y, mass in enumerate(r) if left and mass}
+        return [go, {(y,): left * mass for y, mass in enumerate(r)}]
 
 
 def restricted(law: Law, to: list[int]) -> Law:
@@ -190,10 +185,6 @@ def restricted(law: Law, to: list[int]) -> Law:
 
 def quoted(chances: Chances) -> dict[str, str]:
     return {text(v): str(mass) for v, mass in chances.items()}
-
-
-def divided(chances: Any, by: Fraction) -> Chances:
-    return {v: mass / by for v, mass in chances.items() if mass}
 
 
 def excess(r: Law, t: Law) -> Law:
@@ -227,7 +218,7 @@ def flow(scheme: Scheme, kept: list[Node], kids: dict[Prefix, list[Node]]) -> di
         go: Chances = {node.here[-1:]: full[node.here] for node in kids.get(u, ())}
         stop = {(y,): loose(u, y) for y in range(len(p[u])) if (y,) not in go}
         full[u] = sum((*go.values(), *stop.values()), ZERO)
-        turns[u] = divided(go, full[u]), divided(stop, full[u])
+        turns[u] = [{v: mass / (full[u] or ONE) for v, mass in chances.items()} for chances in (go, stop)]
     return turns
 
 
@@ -310,8 +301,7 @@ class Claim:
     def inside(self, strings: Iterable[Prefix]) -> set[Prefix]:
         """The proper prefixes of some strings, which the model must have laws for."""
         found = {v[:length] for v in strings for length in range(len(v))}
-        beyond = found - self.model.p.keys() or [v for v in strings if not v or max(v) >= self.model.vocab]
-        need(not beyond, "a string is empty, or goes beyond the model")
+        need(found <= self.model.p.keys() and all(v and max(v) < self.model.vocab for v in strings), "a wrong string")
         return found
 
     def starts(self, strings: Chances, inside: set[Prefix]) -> dict[Prefix, tuple[Fraction, Fraction]]:
