@@ -32,7 +32,7 @@ ASKED: dict[str, list[tuple[str, Parameters]]] = {
     "rheo": [("rheo", Parameters(slots=3, head=1, depth=2, nodes=4))],
     "rrsw": [("rrsw", Parameters(slots=3, head=1, depth=2, nodes=3))],
     "match": [("match", Parameters(slots=2, head=0, depth=2, nodes=2))],
-    "flow": [("flow", Parameters(slots=3, head=0, depth=2, nodes=3, fill_scale=HALF))],
+    "flow": [("flow", Parameters(slots=3, head=1, depth=2, nodes=4, fill_scale=HALF))],
     "tail": [("rheo", Parameters(slots=3, head=1, depth=2, nodes=3, proxy="tail", proxy_scale=HALF))],
     "sparse": [("flow", Parameters(slots=2, head=1, depth=2, nodes=3, beam=1, sparse=2))],
     "top-k": [("top-k", Parameters(slots=2, depth=2, nodes=3))],
@@ -150,7 +150,7 @@ def changed(draw: st.DrawFn, content: Any, parts: tuple[str, ...] = ()) -> Any:
 def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str, tmp_path: Path) -> None:
     refusals = [0]
 
-    @settings(max_examples=150, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
     @given(changed(known(name)))
     def refused(content: Any) -> None:
         if status(content, tmp_path):
@@ -160,7 +160,7 @@ def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str
 
     refused()
     assert status(known(name), tmp_path) == 0
-    assert refusals[0] > 75
+    assert refusals[0] > 60
 
 
 @pytest.mark.parametrize("name", ["sparse", "refuted"])
@@ -168,11 +168,11 @@ def test_every_single_digit_counts(name: str, tmp_path: Path) -> None:
     text = json.dumps(known(name))
     tried = list(digits(text))
     held = []
-    for position in tried[:: max(1, len(tried) // 400)]:
+    for position in tried[:: max(1, len(tried) // 250)]:
         other = f"{text[:position]}{(int(text[position]) + 1) % 10}{text[position + 1 :]}"
         if not status(other, tmp_path):
             held.append(json.loads(other))
-    assert len(tried) > 300
+    assert len(tried) > 200
     assert all(map(genuine, held))
     assert len(held) < 5
 
