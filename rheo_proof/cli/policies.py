@@ -9,21 +9,24 @@ from typing import Any
 import click
 from rich.progress import Progress
 
+from rheo_proof.cli.certify import certify
 from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.request import models
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.report.console import plain_console
-from rheo_proof.report.json_file import check_target, write_json
+from rheo_proof.report.json_file import check_targets, write_json
 from rheo_proof.report.policies import policies_as_json, show_covered, show_decided, show_exposed, verdict_of
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.adversary import Adversary, Decided, decide
 from rheo_proof.theorems.exposing import Exposed, exposed, smallest
 from rheo_proof.theorems.instances import Source
+from rheo_proof.theorems.policy_certificate import certificate
 
 VOCAB, DEPTH, SLOTS, NODES = 3, 2, 3, 4
 MODELS = 10
 RULES = ("rheo", "flow", "match")
+LESS = "fewer --instances, a smaller --vocab, --depth or --nodes, or a single --head or --verify"
 STATUS = {"lossless": 0, "biased": 1, "undecided": 3}
 CLOSING = {
     "lossless": "PROVED: lossless under all of these policies.",
@@ -54,6 +57,7 @@ CLOSING = {
     "--family", "families", multiple=True, metavar="NAME", help="Family of models; repeatable. [default: all]"
 )
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
+@click.option("--certificate", "certificate_path", metavar="FILE", help="Write what `check` needs to check it again.")
 @click.option("--max-states", type=COUNT, help="Give up on a rule, m and model after so many states.")
 @click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
 @click.option("--shrink/--no-shrink", default=True, show_default=True, help="Search the smallest sizes that refute.")
@@ -64,13 +68,12 @@ def policies_command(context: click.Context, /, **options: Any) -> None:
     For every string the smallest and the largest probability over all predictable policies; lossless iff both are the
     target's. Otherwise the policy that exposes the rule is shown.
     """
-    for name in ("model", "json_path"):
+    for name in ("model", "json_path", "certificate_path"):
         if options[name] == "":
             raise InputError(f"--{name.removesuffix('_path')} is empty; give it a value or leave it out")
     notes: list[str] = []
     adversaries, sources = asked(options, notes)
-    if options["json_path"]:
-        check_target(options["json_path"], options["model"])
+    check_targets(options["json_path"], options["certificate_path"], options["model"])
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     limits = Limits(deadline=deadline)
     results = decide_all(adversaries, sources, limits, options["max_states"])
@@ -85,6 +88,9 @@ def policies_command(context: click.Context, /, **options: Any) -> None:
     out.print(closing(verdict, results))
     if options["json_path"]:
         write_json(options["json_path"], policies_as_json(verdict, results, found))
+    path = options["certificate_path"]
+    if path and not certify(out, path, lambda: certificate(results, deadline), LESS):
+        context.exit(3)
     context.exit(STATUS[verdict])
 
 

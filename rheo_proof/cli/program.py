@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rheo_proof import __version__
+from rheo_proof.cli.certify import certify
 from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
 from rheo_proof.cli.export import export
@@ -25,9 +25,9 @@ from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import rational
 from rheo_proof.report.console import plain_console, show_counterexample, show_coverage, show_law, show_results, table
-from rheo_proof.report.json_file import check_target, run_as_json, verdict_of, write_certificate, write_json
+from rheo_proof.report.json_file import check_targets, run_as_json, verdict_of, write_json
 from rheo_proof.schemes.scheme import RULES
-from rheo_proof.theorems import checker
+from rheo_proof.theorems import checker, policy_checker
 from rheo_proof.theorems.agreement import replay_agrees
 from rheo_proof.theorems.certificate import certificate, of_results
 from rheo_proof.theorems.counterexample import LARGEST, Counterexample, smallest
@@ -41,6 +41,7 @@ OPTION = {
     "certificate_path": "certificate",
     "max_classes": "max-classes",
 }
+LESS = "fewer --instances, a smaller --vocab, --depth or --nodes, or a single --head or --verify"
 STATUS = {"lossless": 0, "biased": 1, "lossy by design": 1, "undecided": 3}
 
 
@@ -112,7 +113,7 @@ def main_command(options: dict[str, Any]) -> int:
         options["seed"],
         options["families"],
     )
-    check_targets(options)
+    check_targets(options["json_path"], options["certificate_path"], options["model"])
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     classes = options["max_classes"] or asked.classes
     keep_laws = bool(options["json_path"] or options["certificate_path"])
@@ -138,36 +139,10 @@ def main_command(options: dict[str, Any]) -> int:
     out.print(closing(verdict, asked))
     if options["json_path"]:
         write_json(options["json_path"], run_as_json(verdict, results, found))
-    if options["certificate_path"] and not certify(out, options["certificate_path"], results, found, deadline):
+    path = options["certificate_path"]
+    if path and not certify(out, path, lambda: certificate(of_results(results, found), deadline), LESS):
         return 3
     return STATUS[verdict]
-
-
-def check_targets(options: dict[str, Any]) -> None:
-    """Raise `InputError` now if what is to be written cannot be, or would overwrite the model or one another."""
-    paths = [path for path in (options["json_path"], options["certificate_path"]) if path]
-    for path in paths:
-        check_target(path, options["model"])
-    if len(paths) == 2 and Path(paths[0]).resolve() == Path(paths[1]).resolve():
-        raise InputError(f"--json and --certificate: both are {paths[0]}; name two files")
-
-
-def certify(
-    out: Console, path: str, results: list[Result], found: list[Counterexample], deadline: float | None
-) -> bool:
-    """Write the certificate; whether it was written."""
-    try:
-        written = certificate(of_results(results, found), deadline)
-    except LimitReached as limit:
-        out.print(
-            f"No certificate was written: {limit}. It is smaller with fewer --instances, a smaller --vocab, --depth or "
-            "--nodes, or a single --head or --verify.",
-            soft_wrap=True,
-        )
-        return False
-    write_certificate(path, written)
-    out.print(f"Certificate: {path}; `rheo-prove check {path}` checks it.", soft_wrap=True)
-    return True
 
 
 def closing(verdict: str, asked: Request) -> str:
@@ -253,11 +228,16 @@ cli.add_command(symbolic)
 @click.argument("file")
 @click.pass_context
 def check(context: click.Context, /, file: str) -> None:
-    """Check a certificate with a program that shares no code with this one: rheo_proof/theorems/checker.py.
+    """Check a certificate with a program that shares no code with this one: checker.py in rheo_proof/theorems.
 
-    Exit status 0: it holds, whatever its verdict; 1: it is wrong; 2: it is no certificate.
+    One about all policies is checked by policy_checker.py there, which uses that file and nothing else. Exit status 0:
+    the certificate holds, whatever its verdict; 1: it is wrong; 2: it is no certificate.
     """
-    context.exit(checker.main(file))
+    try:
+        about = checker.load(file).get("statement")
+    except (OSError, ValueError, RecursionError, AttributeError):
+        about = None  # the checker says what is wrong with it
+    context.exit(policy_checker.main(file) if about == "policies" else checker.main(file))
 
 
 @cli.command()

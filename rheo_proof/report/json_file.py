@@ -103,6 +103,14 @@ def check_target(path: str, model: str | None = None) -> None:
         raise InputError(f"{path}: the folder {folder} cannot be written to")
 
 
+def check_targets(json_path: str | None, certificate_path: str | None, model: str | None) -> None:
+    """`check_target` for both of these files, which must not be one."""
+    for path in filter(None, (json_path, certificate_path)):
+        check_target(path, model)
+    if json_path and certificate_path and Path(json_path).resolve() == Path(certificate_path).resolve():
+        raise InputError(f"--json and --certificate: both are {json_path}; name two files")
+
+
 def write_json(path: str, content: Any) -> None:
     """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
 
@@ -114,7 +122,7 @@ def write_json(path: str, content: Any) -> None:
 
 
 def write_certificate(path: str, content: Any) -> None:
-    """The same for a certificate, with a line for each claim and each class."""
+    """The same for a certificate, with a line for each claim and each class or state."""
 
     def write(file: IO[str]) -> None:
         file.write("{")
@@ -123,10 +131,11 @@ def write_certificate(path: str, content: Any) -> None:
         file.write('"claims": [')
         for number, claim in enumerate(content["claims"]):
             file.write("," * bool(number) + "\n{")
+            long = "classes" if "classes" in claim else "states"
             for name, value in claim.items():
-                if name != "classes":
+                if name != long:
                     file.write(f'"{name}": {json.dumps(value)}, ')
-            file.write('"classes": [\n' + ",\n".join(map(json.dumps, claim["classes"])) + "]}")
+            file.write(f'"{long}": [\n' + ",\n".join(map(json.dumps, claim[long])) + "]}")
         file.write("]}\n")
 
     _write_whole(path, write)

@@ -7,7 +7,6 @@ the tree is the same. So the table says itself that nothing depends on more, ins
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from rheo_proof.exact.errors import LimitReached, SoundnessError

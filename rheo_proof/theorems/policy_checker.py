@@ -15,21 +15,8 @@ from typing import Any, TypeAlias
 
 try:
     from rheo_proof.theorems.checker import ONE, ZERO, Model, Node, Prefix, Refused, Scheme, a, load, need, parts, text
-except ImportError:
-    from checker import (  # type: ignore[import-not-found, no-redef]
-        ONE,
-        ZERO,
-        Model,
-        Node,
-        Prefix,
-        Refused,
-        Scheme,
-        a,
-        load,
-        need,
-        parts,
-        text,
-    )
+except ImportError:  # the two files alone
+    from checker import ONE, ZERO, Model, Node, Prefix, Refused, Scheme, a, load, need, parts, text  # type: ignore[import-not-found, no-redef]
 
 Outcomes: TypeAlias = list[tuple[Fraction, Node]]
 Key: TypeAlias = tuple[tuple[Prefix, int], ...]
