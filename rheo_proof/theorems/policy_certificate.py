@@ -28,6 +28,19 @@ MOST_STATES = 20_000
 """No certificate has more states than this."""
 
 
+class States(Limits):
+    """Limits that count states."""
+
+    def spend(self) -> None:
+        """One more state."""
+        try:
+            super().spend()
+        except LimitReached:
+            if self.classes is not None and self.spent > self.classes:
+                raise LimitReached(f"more than {self.classes} states") from None
+            raise
+
+
 def certificate(results: Iterable[Decided], deadline: float | None = None) -> dict[str, Any]:
     """The certificate of some results. Raises `LimitReached` if it would be too large or cannot be had, or in time.
 
@@ -39,7 +52,7 @@ def certificate(results: Iterable[Decided], deadline: float | None = None) -> di
     >>> written["verdict"], len(written["claims"][0]["states"])
     ('lossless', 6)
     """
-    limits, models, claims = Limits(MOST_STATES, deadline), dict[Any, tuple[int, ToyModel]](), []
+    limits, models, claims = States(MOST_STATES, deadline), dict[Any, tuple[int, ToyModel]](), []
     for result in results:
         if result.bounds is None:
             raise LimitReached(f"not everything was decided: {result.why}")

@@ -127,7 +127,7 @@ def test_no_state_can_be_lost(name: str, tmp_path: Path) -> None:
 
 
 def test_a_rule_that_some_policy_exposes_has_no_table_that_holds(tmp_path: Path) -> None:
-    """RRSw with heads inserted late: the table of RheoVerification, or that of heads first, does not pass as its own."""
+    """RRSw with heads inserted late: neither the table of RheoVerification nor that of heads first passes as its."""
     parameters = Parameters(slots=2, depth=1, nodes=2)
     for rule, heads_first in (("rheo", False), ("rrsw", True)):
         adversary = Adversary(rule, parameters, (1,), heads_first=heads_first)
