@@ -79,6 +79,46 @@ def test_what_is_no_certificate_is_one_line_and_status_2(what: str, tmp_path: Pa
     assert str(tmp_path / what) in run.err
 
 
+# All policies
+
+
+POLICIES = ("policies", "--vocab", "3", "--depth", "1", "--slots", "2", "--nodes", "2", "--instances", "2")
+
+
+@pytest.mark.parametrize(
+    ("options", "status"), [(("--verify", "rheo", "--verify", "flow"), 0), (("--verify", "rrsw"), 1)]
+)
+def test_a_certificate_about_all_policies_holds_and_a_changed_one_does_not(
+    options: tuple[str, ...], status: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.json"
+    run = prove_here(*POLICIES, "--head", "1", *options, "--certificate", str(path))
+    assert run.status == status
+    assert f"Certificate: {path}" in run.words
+    content = written(path)
+    assert (content["statement"], content["verdict"]) == ("policies", "biased" if status else "lossless")
+    checked = prove_here("check", str(path))
+    assert (checked.status, checked.err) == (0, "")
+    assert checked.out.startswith("HOLDS: ")
+    state = content["claims"][0]["states"][-1]
+    state["value"] = dict.fromkeys(state["value"], "1/97")
+    path.write_text(json.dumps(content), "utf-8")
+    assert prove_here("check", str(path)).status == 1
+
+
+@pytest.mark.parametrize("options", [("--head", "any"), ("--peek",), ("--verify", "skip-residual")])
+def test_policies_that_the_checker_does_not_know_have_no_certificate(options: tuple[str, ...], tmp_path: Path) -> None:
+    run = prove_here(*POLICIES, *options, "--no-shrink", "--certificate", str(tmp_path / "p.json"))
+    assert run.status == 3
+    assert "No certificate was written" in run.words
+    assert os.listdir(tmp_path) == []
+
+
+def test_policies_do_not_write_two_results_into_one_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "p.json")
+    assert is_one_line(prove_here(*POLICIES, "--json", path, "--certificate", path), 2)
+
+
 # The file
 
 
