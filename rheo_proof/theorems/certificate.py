@@ -218,7 +218,7 @@ def certificate(claims: Iterable[Claim], deadline: float | None = None) -> dict[
     >>> results = prove(Source("random", 0, 3, 1), [entry], Effort(keep_laws=True))
     >>> written = certificate(of_results(results))
     >>> written["verdict"], [each["weight"] for each in written["claims"][0]["classes"]]
-    ('lossless', ['1/2', '1/2'])
+    ('lossless', ['3/5', '2/5'])
     """
     models: dict[ToyModel, int] = {}
     limits = Limits(MOST_CLASSES, deadline)

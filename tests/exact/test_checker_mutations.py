@@ -150,7 +150,7 @@ def changed(draw: st.DrawFn, content: Any, parts: tuple[str, ...] = ()) -> Any:
 def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str, tmp_path: Path) -> None:
     refusals = [0]
 
-    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=80, suppress_health_check=list(HealthCheck))
     @given(changed(known(name)))
     def refused(content: Any) -> None:
         if status(content, tmp_path):
@@ -160,7 +160,7 @@ def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str
 
     refused()
     assert status(known(name), tmp_path) == 0
-    assert refusals[0] > 60
+    assert refusals[0] > 40
 
 
 @pytest.mark.parametrize("name", ["sparse", "refuted"])
@@ -168,7 +168,7 @@ def test_every_single_digit_counts(name: str, tmp_path: Path) -> None:
     text = json.dumps(known(name))
     tried = list(digits(text))
     held = []
-    for position in tried[:: max(1, len(tried) // 250)]:
+    for position in tried[:: max(1, len(tried) // 150)]:
         other = f"{text[:position]}{(int(text[position]) + 1) % 10}{text[position + 1 :]}"
         if not status(other, tmp_path):
             held.append(json.loads(other))

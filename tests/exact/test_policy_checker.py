@@ -97,7 +97,7 @@ def test_a_certificate_holds_and_fits_the_schema(name: str, tmp_path: Path) -> N
 def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str, tmp_path: Path) -> None:
     refusals = [0]
 
-    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=80, suppress_health_check=list(HealthCheck))
     @given(changed(known(name)))
     def refused(content: Any) -> None:
         if status(content, tmp_path):
@@ -106,13 +106,13 @@ def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str
             assert genuine(content)
 
     refused()
-    assert refusals[0] > 60
+    assert refusals[0] > 40
 
 
 def test_every_single_digit_counts(tmp_path: Path) -> None:
     text = json.dumps(known("rrsw"))
     tried = list(digits(text))
-    for position in tried[:: max(1, len(tried) // 250)]:
+    for position in tried[:: max(1, len(tried) // 150)]:
         other = f"{text[:position]}{(int(text[position]) + 1) % 10}{text[position + 1 :]}"
         assert status(other, tmp_path) or genuine(json.loads(other))
     assert len(tried) > 150
