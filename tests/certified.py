@@ -50,14 +50,25 @@ def written_again(content: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two certificates say the same: rationals are numbers, and a model is named by its place or in full."""
+    """Whether two certificates say the same: rationals are numbers, models and classes have no order."""
     return bool(settled(one) == settled(other))
 
 
 def settled(content: Any) -> Any:
     models = [plain(model) for model in content["models"]]
-    claims = [plain({**claim, "model": models[claim["model"]]}) for claim in content["claims"]]
+    claims = [plain({**in_order(claim), "model": models[claim["model"]]}) for claim in content["claims"]]
     return plain({**content, "models": sorted(models, key=str), "claims": claims})
+
+
+def in_order(claim: Any) -> Any:
+    """The claim with its classes, and with them the masses of the wrong string, in an order that says nothing."""
+    if "classes" not in claim:
+        return claim
+    wrong = claim["wrong"]
+    masses = wrong["by_class"] if wrong else [None] * len(claim["classes"])
+    pairs = sorted(zip(claim["classes"], masses, strict=True), key=lambda pair: json.dumps(pair, sort_keys=True))
+    found = {**claim, "classes": [one for one, _ in pairs]}
+    return {**found, "wrong": {**wrong, "by_class": [mass for _, mass in pairs]}} if wrong else found
 
 
 def plain(value: Any) -> Any:
