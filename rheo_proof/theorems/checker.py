@@ -323,7 +323,7 @@ def main(path: str) -> int:
     try:
         form, statement, verdict, models, claims = parts(load(path), "format statement verdict models claims")
         if (form, statement) != ("rheo-proof certificate 1", "instance"):
-            raise ValueError(f"the format is {form!r}, the statement {statement!r}")
+            raise ValueError(f"format {form!r}, statement {statement!r} (policies: see policy_checker.py)")
         read = [Model(data) for data in a(list, models)]
         for number, data in enumerate(a(list, claims)):
             place = f"claim {number}: "
