@@ -31,6 +31,8 @@ VOCAB, DEPTH, SLOTS, NODES = 4, 2, 2, 4
 LARGEST = 6
 TREE_VOCAB, FLOW_VOCAB = 3, 2
 """Trees of the default run have so few tokens; the regions of FlowVerification are many more."""
+FLOW_NODES = 3
+"""With `TREE_VOCAB` tokens FlowVerification gets trees of so many nodes at most, and at least one head at each node."""
 STATUS = {"proved": 0, "refuted": 1, "undecided": 3}
 MODELS = 4
 """How many models of each family a fault of the tree is looked for on."""
@@ -133,13 +135,18 @@ def tree_model(options: dict[str, Any], base: Parameters, file: ToyModel | None)
     if file:
         return file
     vocab = min(options["vocab"] or VOCAB, FLOW_VOCAB if base.verify == "flow" else TREE_VOCAB)
+    return default_model(options, vocab, base)
+
+
+def default_model(options: dict[str, Any], vocab: int, base: Parameters) -> ToyModel:
+    """The model of the family and seed."""
     return family_model(options["family"] or "random", options["seed"] or 0, vocab, base.depth)
 
 
 def proving(
     options: dict[str, Any], file: ToyModel | None, heads: tuple[int, ...], limits: Limits
 ) -> Iterator[Statement]:
-    """Both statements for each rule."""
+    """Both statements for each rule; of trees two for FlowVerification, with few tokens and with few nodes."""
     from rheo_proof.theorems.statements import node_statement, tree_statement
 
     rules = tuple(dict.fromkeys(options["verify"])) or RULES
@@ -153,6 +160,10 @@ def proving(
         base = tree_base(options, rule, file)
         if tree_heads:
             yield tree_statement(rule, SCHEMES[rule], tree_model(options, base, file), tree_heads, base, limits)
+        wide = tuple(m for m in tree_heads if m)
+        if rule == "flow" and file is None and wide and vocab >= TREE_VOCAB:
+            small = replace(base, nodes=min(base.nodes, FLOW_NODES))
+            yield tree_statement(rule, SCHEMES[rule], default_model(options, TREE_VOCAB, base), wide, small, limits)
 
 
 def faulty(

@@ -61,7 +61,7 @@ def closing(statements: Sequence[Statement], verdict: str, fault: bool) -> list[
     """The last lines: what has been proved for which quantifiers, and what has not."""
     lines = []
     for place, what in PLACES.items():
-        names = [s.rule for s in statements if s.place == place and s.verdict == "proved"]
+        names = list(dict.fromkeys(s.rule for s in statements if s.place == place and s.verdict == "proved"))
         if names and not fault:
             scope = {
                 "node": "for every target law p and every tail law t, zeros and p = t included",

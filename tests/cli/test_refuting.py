@@ -30,7 +30,8 @@ SLOW = {
 
 SIZES = re.compile(
     r"V = (?P<vocab>\d+), D = (?P<depth>\d+), K = (?P<slots>\d+)(?:, B = (?P<beam>\d+))?(?:, N = (?P<nodes>\d+))?"
-    r"(?:, S = (?P<sparse>\d+))?(?:, proxy (?P<proxy>\w+) x (?P<proxy_scale>[^\s,]+))?(?:, fill x (?P<fill_scale>[^\s,]+))?"
+    r"(?:, S = (?P<sparse>\d+))?(?:, proxy (?P<proxy>\w+) x (?P<proxy_scale>[^\s,]+))?"
+    r"(?:, fill x (?P<fill_scale>[^\s,]+))?"
     r"(?:, m = (?P<head>\d+))?"
 )
 WRONG = re.compile(r"The output starts with (\S+) with probability (\S+).*?; the target gives (\S+?)(?: \(\S+\))?\.")

@@ -36,6 +36,17 @@ def test_rules_are_proved_and_the_quantifiers_are_said(tmp_path: Path) -> None:
     assert quantifiers == "for all p at every prefix; q of random 0, V = 2, D = 2, K = 1, N = 2, m = 0"
 
 
+def test_flow_verification_is_proved_on_trees_of_three_tokens_and_two_layers(tmp_path: Path) -> None:
+    sizes = ("--vocab", "3", "--head", "1", "--verify", "flow")
+    run = prove_here("symbolic", *sizes, "--json", str(tmp_path / "flow.json"))
+    assert (run.status, run.err) == (0, "")
+    assert "Proved, whole tree: flow; for every target at every prefix" in run.words
+    trees = [s for s in written(tmp_path / "flow.json")["statements"] if s["place"] == "tree"]
+    assert [s["verdict"] for s in trees] == ["proved", "proved"]
+    assert "V = 2, D = 2, K = 2, N = 4, m = 1" in trees[0]["quantifiers"]
+    assert "V = 3, D = 2, K = 2, N = 3, m = 1" in trees[1]["quantifiers"]
+
+
 def test_a_fault_is_refuted_with_a_region_and_a_point_that_the_exact_prover_confirms(tmp_path: Path) -> None:
     run = prove_here("symbolic", "--vocab", "4", "--fault", "verify-full-q", "--json", str(tmp_path / "fault.json"))
     assert (run.status, run.err) == (1, "")
