@@ -123,6 +123,8 @@ def curves(options: dict[str, Any]) -> int:
     vocab = VOCAB if options["vocab"] is None else options["vocab"]
     if options["family"] and kind in ("temperature", "noise"):
         raise InputError(f"--family: --sweep {kind} has models of its own")
+    if kind == "nodes" and options["nodes"] is not None:
+        raise InputError("--nodes: --sweep nodes draws a point for each N")
     given = {name: options[name] for name in ("depth", "slots", "nodes") if options[name] is not None}
     base = Parameters(**{"slots": BASE.slots, "depth": BASE.depth, "nodes": BASE.nodes, **given})
     base = Parameters(slots=base.slots, depth=base.depth, nodes=base.nodes, head=min(1, base.slots))

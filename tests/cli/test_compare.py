@@ -289,6 +289,7 @@ def test_many_trees_get_the_bound_of_chained_strings_or_none(monkeypatch: pytest
         ("--sweep", "m", "--vocab", "0"),
         ("--sweep", "m", "--head", "0"),
         ("--sweep", "m", "--slots", "0"),
+        ("--sweep", "nodes", "--nodes", "3"),
     ],
     ids=" ".join,
 )

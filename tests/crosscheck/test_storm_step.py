@@ -86,16 +86,24 @@ def test_storm_finds_the_law_of_a_fault_which_is_not_the_targets(name: str, fami
     assert found.storm_tv > 0
 
 
-@given(instances())
-@settings(max_examples=25)
-def test_storm_agrees_on_random_instances(instance: Instance) -> None:
-    scheme = plain(instance.parameters)
-    try:
-        process = markov_chain(scheme, instance.model, states=400)
-    except LimitReached:
-        return
-    ours = dict(law_by_classes(scheme, instance.model).strings(instance.model.vocab))
-    assert law_by_storm(drn(process), "drn") == ours
+def test_storm_agrees_on_random_instances() -> None:
+    small: list[bool] = []
+
+    @given(instances())
+    @settings(max_examples=25)
+    def agrees(instance: Instance) -> None:
+        scheme = plain(instance.parameters)
+        try:
+            process = markov_chain(scheme, instance.model, states=400)
+        except LimitReached:
+            small.append(False)
+            return
+        small.append(True)
+        ours = dict(law_by_classes(scheme, instance.model).strings(instance.model.vocab))
+        assert law_by_storm(drn(process), "drn") == ours
+
+    agrees()
+    assert sum(small) >= 5
 
 
 @every_format
