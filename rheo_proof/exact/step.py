@@ -163,8 +163,23 @@ class StepLaw:
 
 
 def target_probability(model: ToyModel, string: Prefix) -> Q:
-    """The product of the target's probabilities along a string."""
+    """The product of the target's probabilities along a string; no law is asked for after a token of probability 0."""
     product = ONE
     for length, x in enumerate(string):
         product *= model.target(string[:length])[x]
+        if not product:
+            break
     return product
+
+
+def continuation(model: ToyModel, u: Prefix) -> Law:
+    """p(.|u), with which an output that ended at u is completed.
+
+    A wrong rule can emit a u that neither model produces; no law is needed there, and token 0 completes it. The target
+    gives u probability 0, so such an output is wrong with any completion.
+    """
+    for length, x in enumerate(u):
+        v = u[:length]
+        if not (model.target(v)[x] or (length < model.depth and model.draft(v)[x])):
+            return Law(ZERO if y else ONE for y in range(model.vocab))
+    return model.target(u)

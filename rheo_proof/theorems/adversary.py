@@ -182,6 +182,7 @@ def decide(
     """
     begin = time.perf_counter()
     try:
+        limits.watch()
         found = bounds(adversary.policies(source.load()), limits, most, told=told)
     except LimitReached as limit:
         return Decided(adversary, source, time.perf_counter() - begin, why=str(limit))

@@ -65,7 +65,7 @@ def exposed(
     strategy = attaining(policies, v, upper, limits)
     if to_fraction(strategy.value) != actual:
         raise SoundnessError(f"induction on {v} finds {strategy.value}, on all strings {actual}")
-    law = checked(policies, strategy, v)
+    law = checked(policies, strategy, v, limits)
     return Exposed(
         adversary,
         model,

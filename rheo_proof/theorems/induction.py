@@ -16,23 +16,39 @@ from rheo_proof.exact.errors import LimitReached, SoundnessError
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q, to_fraction
-from rheo_proof.exact.step import StepLaw, target_probability
+from rheo_proof.exact.step import StepLaw, continuation, target_probability
 from rheo_proof.theorems.policies import Policies, State
 
 Vector = tuple[Q, ...]
 """A probability for each event."""
 
+MOST_STRINGS = 200_000
+"""Strings of length D + 1 for which vectors are kept; each state has two."""
+
 
 class Events:
-    """The events "the completed output starts with v", for v of length D + 1, or with `shorter` of every length."""
+    """The events "the completed output starts with v", for v of length D + 1, or with `shorter` of every length.
 
-    def __init__(self, model: ToyModel, depth: int, shorter: bool = False) -> None:
-        self.model, self.length = model, depth + 1
+    Laws are asked for only at prefixes that target or draft can produce: below a mass of 0 everything is 0. Raises
+    `LimitReached` for more than `MOST_STRINGS` strings, or when `limits` are out of time.
+    """
+
+    def __init__(self, model: ToyModel, depth: int, shorter: bool = False, limits: Limits | None = None) -> None:
+        self.model, self.length, self._limits = model, depth + 1, limits or Limits()
+        if model.vocab**self.length > MOST_STRINGS:
+            raise LimitReached(
+                f"{model.vocab}^{self.length} strings of D + 1 tokens are more than {MOST_STRINGS}; a smaller --vocab "
+                "or --depth helps"
+            )
         lengths = range(1, depth + 2) if shorter else (depth + 1,)
         self.strings = [v for length in lengths for v in product(range(model.vocab), repeat=length)]
-        self.target: Vector = tuple(target_probability(model, v) for v in self.strings)
+        self.target: Vector = tuple(self._target(v) for v in self.strings)
         self._shorter = shorter
         self._below: dict[Prefix, Vector] = {}
+
+    def _target(self, v: Prefix) -> Q:
+        self._limits.watch()
+        return target_probability(self.model, v)
 
     def of(self, law: StepLaw) -> Vector:
         """The probabilities under a step law, completed with target samples. Raises `SoundnessError` off mass 1."""
@@ -51,8 +67,9 @@ class Events:
     def _walk(self, law: StepLaw, v: Prefix, ended: Q, full: list[Q]) -> None:
         """Add the strings below v; `ended`: the mass of strings that ended at or before v, completed to v."""
         if not law.passing(v):
-            full += [ended * mass for mass in self.below(v)]
+            full += [ended * mass for mass in self.below(v)] if ended else self._nothing(v)
             return
+        self._limits.watch()
         p, emitted = self.model.target(v), law.emission(v, self.model.vocab)
         for x in range(self.model.vocab):
             self._walk(law, (*v, x), ended * p[x] + emitted[x], full)
@@ -63,10 +80,17 @@ class Events:
             if len(v) == self.length:
                 self._below[v] = (ONE,)
             else:
-                p = self.model.target(v)
-                parts = [[p[x] * mass for mass in self.below((*v, x))] for x in range(self.model.vocab)]
-                self._below[v] = tuple(mass for part in parts for mass in part)
+                self._limits.watch()
+                p, found = continuation(self.model, v), list[Q]()
+                for x in range(self.model.vocab):
+                    u = (*v, x)
+                    found += [p[x] * mass for mass in self.below(u)] if p[x] else self._nothing(u)
+                self._below[v] = tuple(found)
         return self._below[v]
+
+    def _nothing(self, v: Prefix) -> list[Q]:
+        """Zero for each string below v."""
+        return [ZERO] * self.model.vocab ** (self.length - len(v))
 
 
 @dataclass(frozen=True)
@@ -149,7 +173,7 @@ def bounds(
     (Fraction(3, 100), Fraction(0, 1))
     """
     limits = limits or Limits()
-    events = Events(policies.model, policies.depth, shorter)
+    events = Events(policies.model, policies.depth, shorter, limits)
     ranked = layers(policies, limits, most)
     total, done = sum(map(len, ranked)), 0
     known: dict[int, dict[State, tuple[Vector, Vector]]] = {}
@@ -158,7 +182,7 @@ def bounds(
         here = known.setdefault(rank, {})
         for state in ranked[rank]:
             limits.watch()
-            here[state] = _extremes(policies, state, events.of(policies.stop(state)), known)
+            here[state] = _extremes(policies, state, events.of(policies.stop(state, limits)), known, limits)
             done += 1
             if told is not None:
                 told(done, total)
@@ -168,11 +192,16 @@ def bounds(
 
 
 def _extremes(
-    policies: Policies, state: State, stopped: Vector, known: dict[int, dict[State, tuple[Vector, Vector]]]
+    policies: Policies,
+    state: State,
+    stopped: Vector,
+    known: dict[int, dict[State, tuple[Vector, Vector]]],
+    limits: Limits,
 ) -> tuple[Vector, Vector]:
     """The extremes at a state, from those of its successors."""
     low = high = stopped
     for action in policies.actions(state):
+        limits.watch()
         after = [(mass, *known[s.rank][s]) for _, mass, s in policies.successors(state, action)]
         if sum((mass for mass, _, _ in after), ZERO) != ONE:
             raise SoundnessError(f"the outcomes of {action} do not sum to 1")

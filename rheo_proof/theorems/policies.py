@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rheo_proof.exact.classes import Weight
 from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.exact.law import Law
+from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.number import ONE, Q
 from rheo_proof.exact.replay import replay
@@ -202,10 +203,11 @@ class Policies:
         nodes = (*state.nodes, node._replace(path=(*parent, *node.path)))
         return State(canonical(nodes, self.sees), state.seen)
 
-    def stop(self, state: State) -> StepLaw:
-        """The law of what the rule emits on the tree that is in."""
+    def stop(self, state: State, limits: Limits | None = None) -> StepLaw:
+        """The law of what the rule emits on the tree that is in. Raises `LimitReached` when out of time."""
         drafted = DraftClasses({Tree(state.nodes): {(): Weight(ONE, 1)}}, 0)
-        return class_law(self.verifying, self.model, drafted)[0]
+        clock = None if limits is None else Limits(deadline=limits.deadline)
+        return class_law(self.verifying, self.model, drafted, clock)[0]
 
     def phrase(self, state: State, action: Action) -> str:
         """An action in words, the node named by its tokens."""

@@ -17,7 +17,7 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.replay import replay
-from rheo_proof.exact.step import StepLaw
+from rheo_proof.exact.step import StepLaw, continuation
 from rheo_proof.schemes.drafting.expansion import Expansion
 from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.laws import run
@@ -45,7 +45,9 @@ def starts_with(law: StepLaw, model: ToyModel, v: Prefix) -> Q:
     ended = ZERO
     for length, x in enumerate(v):
         u = v[:length]
-        ended = ended * model.target(u)[x] + law.emission(u, model.vocab)[x]
+        if ended:
+            ended *= continuation(model, u)[x]
+        ended += law.emission(u, model.vocab)[x]
     return ended + law.passing(v)
 
 
@@ -58,7 +60,7 @@ def attaining(policies: Policies, v: Prefix, upper: bool, limits: Limits | None 
         if state in known:
             return known[state]
         limits.watch()
-        found = Strategy(state, None, starts_with(policies.stop(state), policies.model, v))
+        found = Strategy(state, None, starts_with(policies.stop(state, limits), policies.model, v))
         for action in policies.actions(state):
             after = [(x, mass, best(reached)) for x, mass, reached in policies.successors(state, action)]
             value = sum((mass * then.value for _, mass, then in after), ZERO)
@@ -149,11 +151,16 @@ class Followed:
                 yield drafting, at
 
 
-def checked(policies: Policies, strategy: Strategy, v: Prefix) -> StepLaw:
+def checked(policies: Policies, strategy: Strategy, v: Prefix, limits: Limits | None = None) -> StepLaw:
     """The step law under the strategy, by replay. Raises `SoundnessError` unless v has the strategy's probability."""
-    model = policies.model
+    model, limits = policies.model, limits or Limits()
     scheme = Scheme(Followed(strategy, policies.draftings), policies.verifying)
-    strings = replay(lambda chance: run(scheme, model, chance))
+
+    def once(chance: Chance) -> Prefix:
+        limits.watch()
+        return run(scheme, model, chance)
+
+    strings = replay(once)
     found = ZERO
     for s, mass in strings.items():
         if s[: len(v)] == v:
@@ -166,8 +173,10 @@ def checked(policies: Policies, strategy: Strategy, v: Prefix) -> StepLaw:
 
 
 def completing(model: ToyModel, s: Prefix, v: Prefix) -> Q:
-    """The target's probability of v after s."""
+    """The target's probability of v after s; no law is asked for after a token of probability 0."""
     product = ONE
     for length in range(len(s), len(v)):
-        product *= model.target(v[:length])[v[length]]
+        product *= continuation(model, v[:length])[v[length]]
+        if not product:
+            break
     return product

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.law import normalised
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import ONE
+from rheo_proof.exact.number import ONE, ZERO
 from rheo_proof.exact.program import Emission, Running
 from rheo_proof.schemes.tree import Node, Path, Tree
 from rheo_proof.schemes.verifying.flow import Flow, FlowWalk, Spot
@@ -50,7 +50,11 @@ class Dx(Verifying):
         """The kept prefixes, and L after all reveals."""
         start: Measure = {(): ONE}
         for _ in range(self.places.depth + 1):
-            start = {(*u, y): mass * model.target(u)[y] for u, mass in start.items() for y in range(model.vocab)}
+            start = {
+                (*u, y): mass * model.target(u)[y] if mass else ZERO
+                for u, mass in start.items()
+                for y in range(model.vocab)
+            }
         laws, known = Laws(start, start), dict[Prefix, int]()
         at: dict[Path, Prefix] = {(): ()}
         for node, x in zip(nodes, tokens, strict=True):
