@@ -79,3 +79,46 @@ class Game:
             low = min(low, sum((chance * a for chance, a, _ in after), Fraction(0)))
             high = max(high, sum((chance * b for chance, _, b in after), Fraction(0)))
         return low, high
+
+
+Choice = tuple[Place, int, str]
+"""A slot that is in, its token and its kind, which the slot alone does not say where m is chosen node by node."""
+
+
+def choosing_m(model: Mapping[str, Any], scheme: Mapping[str, Any]) -> set[tuple[Choice, ...]]:
+    """All histories of insertions where the policy chooses m at every node."""
+    s = oracle.Scheme.parse({**scheme, "head": 0})
+    found: set[tuple[Choice, ...]] = {()}
+    waiting: list[tuple[Choice, ...]] = [()]
+    for history in waiting:
+        if len(history) == s.nodes:
+            continue
+        tokens = {place: x for place, x, _ in history}
+        for place in [(), *tokens]:
+            if len(place) == s.depth:
+                continue
+            prefix = tuple(tokens[place[:length]] for length in range(1, len(place) + 1))
+            inside = {at[-1]: (x, kind) for at, x, kind in history if at[:-1] == place}
+            for slot, x, kind in _below(oracle.Draft(model, s, prefix).order, s.slots, inside):
+                after = (*history, ((*place, slot), x, kind))
+                if after not in found:
+                    found.add(after)
+                    waiting.append(after)
+    return found
+
+
+def _below(order: list[int], slots: int, inside: Mapping[int, tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """What can be inserted below a node whose tokens of positive q are `order`, best first."""
+    at = next((slot for slot, (_, kind) in inside.items() if kind == "sampled"), None)
+    for slot, x in enumerate(order[: slots if at is None else at]):
+        if slot not in inside:
+            yield slot, x, "head"
+    if at is None:
+        for m in range(max(inside, default=-1) + 1, min(slots, len(order))):
+            for x in order[m:]:
+                yield m, x, "sampled"
+        return
+    fills = [x for x in order[at:] if x != inside[at][0]]
+    for slot, x in zip(range(at + 1, slots), fills, strict=False):
+        if slot not in inside:
+            yield slot, x, "fill"

@@ -102,24 +102,33 @@ def show_covered(console: Console, results: Sequence[Decided], notes: Sequence[s
     plural = "model" if len(sources) == 1 else "models"
     console.print(
         f"Covered: statement 'all predictable policies' for {len(sources)} {plural} ({families}), V = "
-        f"{first.source.vocab}, {sizes(first.adversary)}, m = {heads}: {kind(first.adversary)} up to N nodes, in every "
-        f"order, whatever it decides by; exact rationals ({NUMBER_TYPE})."
+        f"{first.source.vocab}, {sizes(first.adversary)}, m = {heads}: {kind(first.adversary)} {choice(results)}, up "
+        f"to N nodes, in every order, whatever it decides by; exact rationals ({NUMBER_TYPE})."
     )
     for note in notes:
         console.print(f"Note: {note}.")
+    chosen = any(len(result.adversary.heads) > 1 for result in results)
+    left = "" if chosen else "another m at another node (--head any); "
     console.print(
-        "Not covered: other models and sizes; policies that let an unrevealed token decide; floating point, random "
-        "generators and kernels of an implementation."
+        f"Not covered: other models and sizes; {left}policies that let an unrevealed token decide; floating point, "
+        "random generators and kernels of an implementation."
     )
 
 
 def kind(adversary: Adversary) -> str:
     """The class of policies."""
     if adversary.peek:
-        return "every policy, also one that looks at X before it decides on its slot (a control, not predictable),"
+        return "every policy, also if it looks at X before it decides on its slot (a control, not predictable),"
     if adversary.heads_first:
         return "every predictable policy that inserts no head of a node after its sampled slot,"
     return "every predictable policy"
+
+
+def choice(results: Sequence[Decided]) -> str:
+    """Who chooses m: fixed for the whole tree, or the policy at every node."""
+    free = {len(result.adversary.heads) > 1 for result in results}
+    words = {False: "with the same m at every node", True: "that chooses m at every node"}
+    return ", or one ".join(words[each] for each in sorted(free))
 
 
 def policies_as_json(verdict: str, results: Sequence[Decided], found: Sequence[Exposed]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from rheo_proof.exact.files import read_model
+from rheo_proof.exact.model import ToyModel
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems import adversary as adversaries
 from rheo_proof.theorems.adversary import Adversary
 from rheo_proof.theorems.induction import bounds
+from rheo_proof.theorems.instances import Source
 from tests.cli.program import Run, is_one_line, prove, prove_here, tables, written
 
 SIZES = ("--vocab", "3", "--depth", "2", "--nodes", "4")
@@ -29,7 +32,10 @@ def test_rheo_flow_and_match_are_proved_at_four_nodes_by_default() -> None:
         assert [row["m"] for row in rows] == ["0", "1", "2", "3"]
         assert all((row["lossless"], row["biased"], row["largest gap"]) == ("3", "0", "0") for row in rows)
     assert "statement 'all predictable policies' for 3 models (random, near, peaked)," in run.words
-    assert "V = 3, D = 2, K = 3, N = 4, m = 0, 1, 2, 3: every predictable policy up to N nodes" in run.words
+    assert (
+        "V = 3, D = 2, K = 3, N = 4, m = 0, 1, 2, 3: every predictable policy with the same m at every node, up to N"
+        in run.words
+    )
     assert run.out.endswith("PROVED: lossless under all of these policies.\n")
 
 
@@ -83,6 +89,28 @@ def test_whole_order_has_more_states_and_the_same_verdict() -> None:
         assert (row["a state has"], other["a state has"]) == ("order of sampled slots", "whole order")
 
 
+@pytest.mark.parametrize(
+    ("heads", "says", "left"),
+    [
+        (("1",), "m = 1: every predictable policy with the same m at every node, up to N nodes,", True),
+        (("any",), "m = any: every predictable policy that chooses m at every node, up to N nodes,", False),
+        (
+            ("any", "0"),
+            "m = any, 0: every predictable policy with the same m at every node, or one that chooses m at every node,",
+            False,
+        ),
+    ],
+)
+def test_the_last_lines_say_who_chooses_m(heads: tuple[str, ...], says: str, left: bool) -> None:
+    options = [part for head in heads for part in ("--head", head)]
+    run = prove_here(*SMALL, "--instances", "1", "--depth", "1", "--verify", "rheo", *options)
+    assert run.status == 0
+    assert says in run.words
+    assert (
+        "Not covered: other models and sizes; another m at another node (--head any); policies" in run.words
+    ) == left
+
+
 # What cannot be said
 
 
@@ -111,6 +139,44 @@ def test_a_timeout_leaves_it_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     run = prove_here(*FEW, "--verify", "rheo", "--timeout", "5")
     assert run.status == 3
     assert "Undecided because: out of time." in run.words
+
+
+def test_out_of_time_no_further_model_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[int] = []
+    load = Source.load
+
+    def counted(source: Source) -> ToyModel:
+        loaded.append(source.seed)
+        return load(source)
+
+    monkeypatch.setattr(Source, "load", counted)
+    monkeypatch.setattr("time.monotonic", iter(range(10**6)).__next__)
+    run = prove_here(*SMALL, "--instances", "4", "--verify", "rheo", "--verify", "flow", "--timeout", "20")
+    assert run.status == 3
+    assert "of 24 (rule, m, model)." in run.words
+    assert len(loaded) == 1
+
+
+def test_too_many_strings_leave_it_undecided_and_say_what_helps() -> None:
+    run = prove_here("policies", "--vocab", "6", "--depth", "9", "--verify", "rheo", "--instances", "1")
+    assert (run.status, run.err) == (3, "")
+    assert "Undecided because: 6^10 strings of D + 1 tokens are more than 200000; a smaller --vocab or" in run.words
+    assert run.out.endswith("NOT DECIDED.\n")
+
+
+def test_a_model_without_laws_for_what_cannot_be_produced_is_decided(tmp_path: Path) -> None:
+    laws = {"": ["1/2", "1/2", "0"], "0": ["1", "0", "0"], "1": ["1/2", "1/2", "0"]}
+    path = tmp_path / "unr.json"
+    path.write_text(json.dumps({"vocab": 3, "depth": 1, "target": laws, "draft": {"": ["2/3", "1/3", "0"]}}))
+    run = prove_here("policies", "--model", str(path), "--verify", "rheo", "--verify", "rrsw", "--heads-first")
+    assert (run.status, run.err) == (0, "")
+    run = prove_here("policies", "--model", str(path), "--verify", "skip-residual", "--head", "0")
+    assert (run.status, run.err) == (1, "")
+    del laws["1"]
+    path.write_text(json.dumps({"vocab": 3, "depth": 1, "target": laws, "draft": {"": ["2/3", "1/3", "0"]}}))
+    run = prove_here("policies", "--model", str(path), "--verify", "rheo")
+    assert is_one_line(run, 2)
+    assert "the target law of prefix '1' is missing" in run.err
 
 
 def test_a_search_that_runs_out_of_time_keeps_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from rheo_proof.exact.families import family_model
 from rheo_proof.exact.limits import Limits
-from rheo_proof.theorems.induction import layers
+from rheo_proof.theorems.induction import MOST_STRINGS, layers
 from tests.benchmark_files import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,14 @@ def test_the_page_shows_a_proof_three_refutations_and_the_control() -> None:
     verdicts = [shown.splitlines()[-1].partition(":")[0] for shown in SHOWN.values()]
     assert verdicts == ["PROVED", "REFUTED", "REFUTED", "REFUTED", "REFUTED"]
     assert "--peek" in list(SHOWN)[-1]
+
+
+def test_the_page_says_who_chooses_m_and_how_many_strings_are_too_many() -> None:
+    for shown in SHOWN.values():
+        assert "with the same m at every node" in words(shown)
+        assert "another m at another node (--head any)" in words(shown)
+    assert "| `--head M` | m, the same at every node;" in PAGE
+    assert f"more than {MOST_STRINGS:,} strings" in PAGE
 
 
 def rows() -> Iterator[list[str]]:

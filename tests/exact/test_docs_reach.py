@@ -58,6 +58,15 @@ def test_a_run_says_itself_which_rung_it_is_on(arguments: tuple[str, ...], says:
     assert "Not covered: " in run.words
 
 
+def test_policies_that_choose_m_at_every_node_take_an_option_and_the_page_says_so() -> None:
+    assert "| how many heads, the same at every node | policies, at each m |" in PAGE
+    assert "| how many heads, per node, from q | policies with `--head any` |" in PAGE
+    run = prove_here("policies", *SMALL)
+    assert "another m at another node (--head any)" in run.words
+    run = prove_here("policies", *SMALL, "--head", "any")
+    assert (run.status, "that chooses m at every node" in run.words) == (0, True)
+
+
 @pytest.mark.parametrize("name", ["own-probability", "low-proxy", "tie-by-token"])
 def test_a_fault_that_looks_at_the_token_is_refuted_on_the_first_rung_and_has_none_among_policies(name: str) -> None:
     assert f"`{name}`" in PAGE

@@ -263,3 +263,15 @@ def test_shorter_strings_have_extremes_of_their_own() -> None:
     assert (found.low[3:], found.target[3:], found.high[3:]) == (full.low, full.target, full.high)
     assert found.high[0] == sum(full.high[:3], ZERO) > found.target[0]
     assert found.worst() == ((0,), True, Fraction(28, 55), Fraction(5, 11))
+
+
+def test_the_gap_is_that_of_the_extreme_that_is_further_off() -> None:
+    t = (Q(1, 2), Q(1, 2))
+    low, high = (Q(1, 4), Q(1, 2)), (Q(1, 2), Q(2, 3))
+    assert Bounds([(0,), (1,)], t, low, high, 1).gap == Fraction(1, 4)
+    assert Bounds([(0,), (1,)], t, (Q(2, 5), Q(1, 2)), high, 1).gap == Fraction(1, 6)
+    assert Bounds([(0,), (1,)], t, low, t, 1).gap == Fraction(1, 4)
+    assert Bounds([(0,), (1,)], t, t, high, 1).gap == Fraction(1, 6)
+    found = on(against("skip-residual", (1, 2, 2), 0), "random", 0, 3)
+    assert found.gap == to_fraction(max(t - a for a, t in zip(found.low, found.target, strict=True)))
+    assert found.gap > to_fraction(max(b - t for b, t in zip(found.high, found.target, strict=True))) > 0

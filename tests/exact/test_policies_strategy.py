@@ -10,13 +10,15 @@ import pytest
 
 from rheo_proof.exact.errors import LimitReached, SoundnessError
 from rheo_proof.exact.families import FAMILIES, family_model
-from rheo_proof.exact.number import to_fraction
+from rheo_proof.exact.model import Prefix
+from rheo_proof.exact.number import ZERO, Q, to_fraction
 from rheo_proof.exact.toys import toy
 from rheo_proof.schemes.laws import law_by_replay
 from rheo_proof.schemes.scheme import Parameters, Scheme
 from rheo_proof.theorems.adversary import AGAINST, Adversary
 from rheo_proof.theorems.exposing import Exposed, exposed, smallest
 from rheo_proof.theorems.induction import bounds
+from rheo_proof.theorems.policies import Policies, State
 from rheo_proof.theorems.strategy import Followed, Strategy, attaining, checked, lines, starts_with
 
 FAULTS = [name for name, named in AGAINST.items() if not named.lossless]
@@ -107,6 +109,36 @@ def test_stop_is_the_strategy_where_nothing_needs_to_be_inserted() -> None:
     for v in ((0,), (1, 2), (2, 1, 0)):
         strategy = attaining(policies, v, upper=True)
         assert (strategy.size, lines(policies, strategy)) == (1, ["stop"])
+
+
+Outcomes = set[tuple[Q, int]]
+
+
+def outcomes(policies: Policies, state: State, v: Prefix) -> Outcomes:
+    """The probability of v and the number of states, for every strategy from a state on."""
+    found: Outcomes = {(starts_with(policies.stop(state), policies.model, v), 1)}
+    for action in policies.actions(state):
+        after = [(mass, outcomes(policies, reached, v)) for _, mass, reached in policies.successors(state, action)]
+        for each in product(*(those for _, those in after)):
+            value = sum((mass * then[0] for (mass, _), then in zip(after, each, strict=True)), ZERO)
+            found.add((value, 1 + sum(size for _, size in each)))
+    return found
+
+
+@pytest.mark.parametrize("name", ["skip-residual", "rrsw"])
+@pytest.mark.parametrize(("upper", "sign"), [(True, 1), (False, -1)])
+def test_of_the_policies_that_attain_an_extreme_one_of_the_shortest_is_shown(name: str, upper: bool, sign: int) -> None:
+    policies = against(name, (2, 2, 2), 1).policies(family_model("random", 0, 3, 2))
+    several = 0
+    for v in ((0,), (1,), (1, 0), (2, 1, 0)):
+        every = outcomes(policies, policies.start(), v)
+        best = max(sign * value for value, _ in every)
+        sizes = [size for value, size in every if sign * value == best]
+        strategy = attaining(policies, v, upper)
+        assert (sign * strategy.value, strategy.size) == (best, min(sizes))
+        assert strategy.size == len(list(steps(strategy)))
+        several += len(sizes) > 1
+    assert several > 0
 
 
 # The smallest sizes
