@@ -45,9 +45,7 @@ def starts_with(law: StepLaw, model: ToyModel, v: Prefix) -> Q:
     ended = ZERO
     for length, x in enumerate(v):
         u = v[:length]
-        if ended:
-            ended *= continuation(model, u)[x]
-        ended += law.emission(u, model.vocab)[x]
+        ended = ended * continuation(model, u)[x] + law.emission(u, model.vocab)[x]
     return ended + law.passing(v)
 
 
@@ -173,10 +171,8 @@ def checked(policies: Policies, strategy: Strategy, v: Prefix, limits: Limits | 
 
 
 def completing(model: ToyModel, s: Prefix, v: Prefix) -> Q:
-    """The target's probability of v after s; no law is asked for after a token of probability 0."""
+    """The target's probability of v after s."""
     product = ONE
     for length in range(len(s), len(v)):
         product *= continuation(model, v[:length])[v[length]]
-        if not product:
-            break
     return product
