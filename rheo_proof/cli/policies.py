@@ -40,7 +40,10 @@ CLOSING = {
 @click.option("--depth", type=int, help=f"Layers D of draft nodes.  [default: {DEPTH}]")
 @click.option("--slots", type=int, help=f"Slots K of a node.  [default: {SLOTS}]")
 @click.option(
-    "--head", multiple=True, metavar="M", help="Deterministic slots m; repeatable; or any.  [default: 0 to K]"
+    "--head",
+    multiple=True,
+    metavar="M",
+    help="Deterministic slots m, the same at every node; repeatable; or any: chosen at each.  [default: 0 to K]",
 )
 @click.option("--nodes", type=int, help=f"Nodes N of a tree, at most.  [default: {NODES}]")
 @click.option("--sparse", type=int, help="Draft laws cut to their S best tokens.")
