@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rheo_proof.exact.files import read_model
@@ -31,10 +34,48 @@ def certified(*asked: tuple[str, Parameters, ToyModel]) -> Any:
 
 
 def status(content: Any, folder: Path) -> int:
-    """What the checker says of it: 0 it holds, 1 it is wrong, 2 it is no certificate."""
+    """What the checker says of it: 0 proved, 1 wrong, 2 no certificate, 3 some of it is taken as stated."""
     path = folder / "certificate.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
     return checker.main(str(path))
+
+
+def without(source: Path, *changes: tuple[str, str]) -> Any:
+    """A checker of which some lines are others: a module that is nowhere else."""
+    text = source.read_text("utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    module = ModuleType("tests.another_checker")
+    exec(compile(text, str(source), "exec"), module.__dict__)
+    return module
+
+
+@cache
+def lax() -> Any:
+    """The checker that needs nothing: it writes into a claim what follows instead of comparing that."""
+    compared = (
+        'need(json.dumps(value, sort_keys=True) == json.dumps(claim[key], sort_keys=True), f"{key} does not follow")'
+    )
+    refusing = "    if not condition:\n        raise Refused(otherwise)\n"
+    return without(Path(checker.__file__), (compared, "claim[key] = value"), (refusing, "    return\n"))
+
+
+def forged(content: Any, *strings: str) -> Any:
+    """A certificate in which all that follows from models, schemes and classes does follow, whatever these are.
+
+    Where that makes it biased, the first of the strings that is wrong is shown, or the last of them.
+    """
+    content = copy.deepcopy(content)
+    models = [lax().Model(model) for model in content["models"]]
+    for claim in content["claims"]:
+        for string in strings or ("0", "1", "0,0", "0,1"):
+            claim["wrong"] = {"string": string}
+            lax().Claim(claim, models)
+            if claim["wrong"] is None or claim["wrong"]["actual"] != claim["wrong"]["expected"]:
+                break
+    content["verdict"] = "biased" if any(claim["verdict"] == "biased" for claim in content["claims"]) else "lossless"
+    return content
 
 
 def written_again(content: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.progress import Progress
 
-from rheo_proof.cli.certify import certify
+from rheo_proof.cli.certify import certify, check_certifiable
 from rheo_proof.cli.options import COUNT
 from rheo_proof.cli.request import models
 from rheo_proof.exact.errors import InputError, LimitReached
@@ -77,6 +77,7 @@ def policies_command(context: click.Context, /, **options: Any) -> None:
     notes: list[str] = []
     adversaries, sources = asked(options, notes)
     check_targets(options["json_path"], options["certificate_path"], options["model"])
+    check_certifiable(options["certificate_path"], adversaries)
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     limits = Limits(deadline=deadline)
     results = decide_all(adversaries, sources, limits, options["max_states"])

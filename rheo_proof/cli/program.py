@@ -231,7 +231,8 @@ def check(context: click.Context, /, file: str) -> None:
     """Check a certificate with a program that shares no code with this one: checker.py in rheo_proof/theorems.
 
     One about all policies is checked by policy_checker.py there, which uses that file and nothing else. Exit status 0:
-    the certificate holds, whatever its verdict; 1: it is wrong; 2: it is no certificate.
+    what it claims is proved, be it lossless or biased; 1: it is wrong; 2: it is no certificate; 3: it may be right, but
+    rests on schemes that the checker does not know and takes as stated.
     """
     try:
         about = checker.load(file).get("statement")

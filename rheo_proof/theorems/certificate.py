@@ -7,6 +7,8 @@ law that these classes add up to must be the one that the verdict rests on.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -30,6 +32,9 @@ from rheo_proof.theorems.instances import Entry, Result, Source
 FORMAT = "rheo-proof certificate 1"
 MOST_CLASSES = 50_000
 """No certificate has more classes than this: it would be a file of some hundred megabytes."""
+
+MOST_DIGITS = 5_000
+"""No numerator or denominator in a certificate has more digits than this: the checker reads none that has."""
 
 CHECKED_RULES = ("rheo", "rrsw", "match", "flow")
 """Rules that the checker knows."""
@@ -222,11 +227,27 @@ def certificate(claims: Iterable[Claim], deadline: float | None = None) -> dict[
     """
     models: dict[ToyModel, int] = {}
     limits = Limits(MOST_CLASSES, deadline)
-    written = [_claim(claim, models.setdefault(claim.model, len(models)), limits) for claim in claims]
-    return {
+    written: dict[str, Any] = {}
+    for claim in claims:
+        number, scheme = models.setdefault(claim.model, len(models)), scheme_as_json(claim.entry)
+        about = json.dumps([number, scheme])  # top-k is match with m = K
+        if about not in written:
+            written[about] = _claim(claim, number, limits)
+    content = {
         "format": FORMAT,
         "statement": "instance",
-        "verdict": "biased" if any(claim["wrong"] for claim in written) else "lossless",
+        "verdict": "biased" if any(claim["wrong"] for claim in written.values()) else "lossless",
         "models": [write_model(model, Limits(deadline=deadline)) for model in models],
-        "claims": written,
+        "claims": [*written.values()],
     }
+    check_numbers(content)
+    return content
+
+
+def check_numbers(content: Any) -> None:
+    """Raise `LimitReached` if a number in a certificate is too long for the checker."""
+    entries = content.values() if isinstance(content, dict) else content if isinstance(content, list) else ()
+    for each in entries:
+        check_numbers(each)
+    if isinstance(content, str) and max(map(len, re.split("[/,]", content))) > MOST_DIGITS:
+        raise LimitReached(f"a number of more than {MOST_DIGITS} digits")

@@ -2,7 +2,7 @@
 
 Read it from the top: what a file may hold; RheoSampling's draft tree (arXiv 2609.21827); what a rule does on a tree; a
 claim, which is rebuilt from the least that decides it and must be what was rebuilt. Nothing is searched for: each class
-is gone through once, so the work grows in proportion to the file.
+is gone through once. So for given V, K, D, B and N the operations with fractions grow in proportion to the file.
 """
 
 from __future__ import annotations
@@ -21,9 +21,15 @@ Law: TypeAlias = list[Fraction]  # one entry for each token
 Chances: TypeAlias = dict[Prefix, Fraction]
 Turn: TypeAlias = list[Chances]  # two of them at a prefix: go on to these kept children; emit these tokens and stop
 
-PATTERNS = {Fraction: r"-?[0-9]{1,25000}(/0*[1-9][0-9]{0,25000})?", tuple: r"((0|[1-9][0-9]{0,8})(,(?!$)|$))*"}
+KINDS: dict[Any, tuple[str, str]] = {  # what is written in quotes: what an error calls it, and how it is written
+    Fraction: ("a rational in quotes of up to 5000 digits", r"-?[0-9]{1,5000}(/(?=0*[1-9])[0-9]{1,5000})?"),
+    tuple: ("tokens in quotes, joined by commas", r"((0|[1-9][0-9]{0,8})(,(?!$)|$))*"),
+    str: ("a name of small letters, digits, - and /", r"[a-z0-9][a-z0-9/-]{0,39}"),
+}
 CLAIM = "model scheme verdict tv expected_tokens acceptance law classes wrong"
 SCHEME = "slots head depth beam nodes sparse proxy proxy_scale fill_scale verify"
+RULES = ("rheo", "rrsw", "match", "flow")
+UNNAMED = (*RULES, "top-k", "chain", "block", "rrsw-tail-proxy")  # they are worked out, whatever a file calls them
 
 
 class Refused(Exception):
@@ -36,17 +42,16 @@ def need(condition: object, otherwise: str) -> None:
 
 
 def a(kind: Any, value: Any) -> Any:
-    """A value of a kind. Rationals are written in quotes, and so are strings of tokens, joined by commas."""
-    pattern = PATTERNS.get(kind)
+    name, pattern = KINDS.get(kind, (f"a JSON {kind.__name__}", ""))
     if type(value) is not (str if pattern else kind) or (pattern and not re.fullmatch(pattern, value)):
-        raise ValueError(f"{str(value)[:20]!r} is not what belongs here")
+        raise ValueError(f"it holds {repr(value)[:30]} where {name} belongs")
     return tuple(map(int, value.split(","))) if kind is tuple and value else kind(value)
 
 
 def parts(value: Any, keys: str) -> list[Any]:
     """The values of an object that has exactly these keys."""
     if a(dict, value).keys() != {*keys.split()}:
-        raise ValueError(f"expected an object with the keys {keys}")
+        raise ValueError(f"an object with the keys {keys} is missing")
     return [value[key] for key in keys.split()]
 
 
@@ -76,14 +81,15 @@ class Model:
         vocab, depth, *tables = parts(data, "vocab depth target draft")
         read = [{a(tuple, u): [a(Fraction, x) for x in a(list, law)] for u, law in a(dict, t).items()} for t in tables]
         (self.p, self.q), self.vocab, self.depth = read, a(int, vocab), a(int, depth)
-        for law in (*self.p.values(), *self.q.values()):
-            need(len(law) == self.vocab and min(law) >= 0 and sum(law) == 1, "what is given for a law is none")
+        for u, law in (*self.p.items(), *self.q.items()):
+            fine = len(law) == self.vocab and sum(law) == 1 and min(law) >= 0
+            need(fine, f"a law after {text(u)!r} is not {self.vocab} masses of 0 or more that sum to 1")
         drafted, layer = set[Prefix](), {Prefix()}
-        for _ in range(self.depth):
-            need(layer and layer <= self.p.keys() & self.q.keys(), "a law is missing")
+        for _ in range(min(self.depth, len(self.p))):  # in each layer there is a prefix, or a law is missing
             drafted |= layer
-            layer = {(*u, x) for u in layer for x in range(self.vocab) if self.p[u][x] or self.q[u][x]}
-        need(self.p.keys() == drafted | layer and self.q.keys() == drafted, "a law is missing or cannot be reached")
+            layer = {(*u, x) for u in layer for laws in read for x, mass in enumerate(laws.get(u, [])) if mass}
+        off = (self.p.keys() ^ (drafted | layer)) | (self.q.keys() ^ drafted)
+        need(not off, f"a law after {text(min(off, default=()))!r} is missing, or cannot be reached")
 
 
 class Node(NamedTuple):
@@ -100,13 +106,17 @@ class Scheme:
     """RheoSampling: in D layers the best B nodes get K slots each, of which m are heads; the best N of all are kept."""
 
     def __init__(self, data: Any, model: Model) -> None:
-        *sizes, sparse, self.proxy, proxy_scale, fill_scale, self.verify = parts(data, SCHEME)
+        named = {"name", "fault"} & {*a(dict, data)}  # then it is another scheme, which is not known here
+        self.name, fault, *values = parts(data, f"name fault {SCHEME}") if named else ["", None, *parts(data, SCHEME)]
+        *sizes, sparse, self.proxy, proxy_scale, fill_scale, self.verify = values
+        need(not named or a(str, self.name) not in UNNAMED, f"{self.name} is worked out here and needs no name")
+        need(fault in (None, self.name), "the fault is neither null nor the name")
         self.slots, self.head, self.depth, self.beam, self.nodes = (a(int, size) for size in sizes)
         self.sparse = model.vocab if sparse is None else a(int, sparse)
         self.proxy_scale, self.fill_scale = a(Fraction, proxy_scale), a(Fraction, fill_scale)
         sizes = [*sizes[:1], *sizes[2:], self.sparse, 0 < self.proxy_scale <= 1, 0 < self.fill_scale <= 1]
         need(all(sizes) and self.head <= self.slots, "a size or a scale is out of range")
-        need(self.proxy in ("paper", "tail") and self.verify in ("rheo", "rrsw", "match", "flow"), "a name is unknown")
+        need(self.proxy in ("paper", "tail") and (a(str, self.verify) in RULES or named), "proxy or rule is unknown")
         self.p, self.q, self.known = model.p, model.q, dict[Prefix, tuple[Law, list[int], list[int], Law]]()
 
     def order(self, u: Prefix) -> tuple[Law, list[int], list[int], Law]:
@@ -121,8 +131,7 @@ class Scheme:
     def expand(self, u: Node, held: dict[Prefix, set[int]], asked: dict[Prefix, set[int]]) -> Iterator[Node]:
         """Head, one sampled slot, fill. `held`: what its token X may be; `asked`: what had to be known of X so far."""
         q, head, tail, t = self.order(u.here)
-        for slot, x in enumerate(head):
-            yield Node((*u.path, slot), (*u.here, x), "head", u.value * q[x])
+        yield from (Node((*u.path, slot), (*u.here, x), "head", u.value * q[x]) for slot, x in enumerate(head))
         if tail:
             path, room, z = (*u.path, len(head)), self.slots - len(head) - 1, sum(q[x] for x in tail)
             paper, best = min(q[head[-1]], z) if head else z, max(self.proxy_scale * z, q[tail[0]])
@@ -165,8 +174,7 @@ class Scheme:
 
     def in_turn(self, u: Prefix, kids: list[Node]) -> Turn:
         """Children are tested in turn against what is left of p: a sampled one by min(1, r/t), the others by r. That is
-        RRSw; with the sampled one first RheoVerification (testing by r is drawing from r); with r for all, Match.
-        """
+        RRSw; with the sampled one first RheoVerification (testing by r is drawing from r); with r for all, Match."""
         r, left, go = self.p[u], ONE, Chances()
         for node in sorted(kids, key=lambda node: self.verify == "rheo" and node.kind != "sampled"):
             x, ratio = node.here[-1], self.verify != "match" and node.kind == "sampled"
@@ -223,57 +231,47 @@ def flow(scheme: Scheme, kept: list[Node], kids: dict[Prefix, list[Node]]) -> di
 
 
 class Claim:
-    """What a claim has to say. Its classes and laws are worked out from the scheme, or are taken as stated where the
-    scheme has a name; what follows from them is worked out in any case."""
+    """A claim: its classes, which are taken as stated if the scheme has a name, and what follows from them."""
 
     def __init__(self, claim: Any, models: list[Model]) -> None:
         number, scheme, *_, classes, wrong = parts(claim, CLAIM)
-        need(a(int, number) < len(models), "there is no such model")
-        self.model, named = models[number], "name" in a(dict, scheme)
-        depth = a(int, parts(scheme, f"name fault {SCHEME}" if named else SCHEME)[-8])
-        need(depth <= self.model.depth, "the scheme is deeper than the model")
-        self.scheme = None if named else Scheme(scheme, self.model)
-        found = [self.rebuilt(one) for one in a(list, classes)]
+        need(a(int, number) < len(models), f"there is no model {number}")
+        self.model, self.scheme = models[number], Scheme(scheme, models[number])
+        need(self.scheme.depth <= self.model.depth, "the scheme is deeper than the model")
+        draws = {json.dumps(parts(one, "draws weight nodes laws")[0], sort_keys=True) for one in a(list, classes)}
+        need(len(draws) == len(classes), "a class is there twice")
+        found = [self.rebuilt(one) for one in classes]
         weights, law = [a(Fraction, one["weight"]) for one in found], Chances()
+        need(sum(weights) == 1 and min(weights) > 0, "the weights are not positive numbers that sum to 1")
         strings = [self.strings(one) for one in found]
-        need(sum(weights) == 1 and min(weights) > 0, "the weights do not sum to 1")
-        need(len({json.dumps(one["draws"], sort_keys=True) for one in found}) == len(found), "a class is there twice")
         for weight, chances in zip(weights, strings, strict=True):
             for v, mass in chances.items():
                 law[v] = law.get(v, ZERO) + weight * mass
         inside = self.inside(law)
-        ends = [chance for v, chance in self.starts(law, inside).items() if v not in inside]
-        tv = sum((abs(actual - expected) / 2 for actual, expected in ends), ZERO)
+        tv = sum((abs(x - y) / 2 for v, (x, y) in self.starts(law, inside).items() if v not in inside), ZERO)
         tokens = sum(len(v) * mass for v, mass in law.items())
-        rates = [str(sum((mass for v, mass in law.items() if len(v) > n), ZERO)) for n in range(1, depth + 1)]
+        longer = (sum((mass for v, mass in law.items() if len(v) > n + 1), ZERO) for n in range(self.scheme.depth))
         if tv:
             v = a(tuple, a(dict, wrong).get("string"))
             way = self.inside([v])
             actual, expected = self.starts(law, way)[v]
-            need(actual != expected, "the string is not wrong")
+            need(actual != expected, f"string {text(v)!r} has the target's probability, it shows nothing")
             shares = [str(self.starts(chances, way)[v][0]) for chances in strings]
             wrong = {"string": text(v), "expected": str(expected), "actual": str(actual), "by_class": shares}
-        follows = [
-            "biased" if tv else "lossless",
-            str(tv),
-            str(tokens),
-            rates,
-            quoted(law),
-            found,
-            wrong if tv else None,
-        ]
+        verdict, wrong = ("biased", wrong) if tv else ("lossless", None)
+        follows = [verdict, str(tv), str(tokens), [*map(str, longer)], quoted(law), found, wrong]
         for key, value in zip(CLAIM.split()[2:], follows, strict=True):
             need(json.dumps(value, sort_keys=True) == json.dumps(claim[key], sort_keys=True), f"{key} does not follow")
 
     def rebuilt(self, one: Any) -> Any:
-        """A class, of which the draws are believed; without a scheme all of it is."""
-        held = {u: {*a(tuple, x)} for u, x in a(dict, parts(one, "draws weight nodes laws")[0]).items()}
-        if self.scheme is None:
+        """A class, of which the draws are believed; of a scheme with a name all of it."""
+        held = {u: {*a(tuple, x)} for u, x in a(dict, one["draws"]).items()}
+        if self.scheme.name:
             return one
         kept, weight = self.scheme.tree({a(tuple, u): x for u, x in held.items()})
-        draws = {u: text(sorted(x)) for u, x in held.items()}
         nodes = [{"slots": text(n.path), "token": n.here[-1], "kind": n.kind} for n in kept]
         laws = {text(u): {"go": quoted(go), "stop": quoted(stop)} for u, (go, stop) in self.scheme.turns(kept).items()}
+        draws = {u: text(sorted(x)) for u, x in held.items()}
         return {"draws": draws, "weight": str(weight), "nodes": nodes, "laws": laws}
 
     def strings(self, one: Any) -> Chances:
@@ -285,13 +283,12 @@ class Claim:
             here[path] = (*here[path[:-1]], a(int, token))
         inside = {*here.values()}
         for u, chance in walks:
-            need(u in inside and text(u) in laws, "a law is missing, or off its tree")
-            turn = parts(laws[text(u)], "go stop")
-            go, stop = ({a(tuple, v): a(Fraction, x) for v, x in a(dict, chances).items()} for chances in turn)
+            need(u in inside and text(u) in laws, f"at {text(u)!r} a class has no node, or no law")
+            two = parts(laws[text(u)], "go stop")
+            go, stop = ({a(tuple, v): a(Fraction, x) for v, x in a(dict, each).items()} for each in two)
             masses = [*go.values(), *stop.values()]
-            need(
-                sum(masses) == 1 and min(masses) > 0 and {len(x) for x in go} <= {1} and () not in stop, "a law is none"
-            )
+            fine = sum(masses) == 1 and min(masses) > 0 and {len(x) for x in go} <= {1} and () not in stop
+            need(fine, f"the law of a class at {text(u)!r} is not positive masses of tokens that sum to 1")
             walks += [(u + x, chance * mass) for x, mass in go.items()]
             for y, mass in stop.items():
                 strings[u + y] = strings.get(u + y, ZERO) + chance * mass
@@ -300,16 +297,15 @@ class Claim:
 
     def inside(self, strings: Iterable[Prefix]) -> set[Prefix]:
         """The proper prefixes of some strings, which the model must have laws for."""
-        found = {v[:length] for v in strings for length in range(len(v))}
-        need(found <= self.model.p.keys() and all(v and max(v) < self.model.vocab for v in strings), "a wrong string")
-        return found
+        for v in strings:
+            need(v and v[:-1] in self.model.p and v[-1] < self.model.vocab, f"no law leads to string {text(v)[:60]!r}")
+        return {v[:length] for v in strings for length in range(len(v))}
 
     def starts(self, strings: Chances, inside: set[Prefix]) -> dict[Prefix, tuple[Fraction, Fraction]]:
         """Below the prefixes `inside`: the chances that a string, completed by p, and that p itself starts so."""
         through, ended, found = Chances(), {Prefix(): ZERO}, {Prefix(): (ONE, ONE)}
-        for v, mass in strings.items():
-            for length in range(len(v)):
-                through[v[:length]] = through.get(v[:length], ZERO) + mass
+        for u, mass in ((v[:length], mass) for v, mass in strings.items() for length in range(len(v))):
+            through[u] = through.get(u, ZERO) + mass
         for u in sorted(inside, key=len):
             for x, share in enumerate(self.model.p[u]):
                 ended[*u, x] = ended[u] * share + strings.get((*u, x), ZERO)
@@ -318,14 +314,16 @@ class Claim:
 
 
 def main(path: str) -> int:
-    """Print what was checked, or what is wrong. 0: the certificate holds; 1: it is wrong; 2: it is no certificate."""
+    """Print what was found. 0: it proves its claims; 1: it is wrong; 2: it is no certificate; 3: not all is proved."""
     place, found = "", list[Claim]()
     try:
         form, statement, verdict, models, claims = parts(load(path), "format statement verdict models claims")
         if (form, statement) != ("rheo-proof certificate 1", "instance"):
-            raise ValueError(f"format {form!r}, statement {statement!r} (policies: see policy_checker.py)")
+            raise ValueError("its format or its statement is another (policies: see policy_checker.py)")
+        about = {json.dumps(parts(claim, CLAIM)[:2], sort_keys=True) for claim in a(list, claims)}
+        need(len(about) == len(claims), "two claims have the same model and scheme")
         read = [Model(data) for data in a(list, models)]
-        for number, data in enumerate(a(list, claims)):
+        for number, data in enumerate(claims):
             place = f"claim {number}: "
             found.append(Claim(data, read))
         place, biased = "", sum(claim["verdict"] == "biased" for claim in claims)
@@ -335,16 +333,18 @@ def main(path: str) -> int:
         print(f"WRONG: {place}{error}.")
         return 1
     except (OSError, ValueError, RecursionError) as error:
-        print(f"{path}: no certificate: {place}{error}", file=sys.stderr)
+        print(f"{path or repr(path)}: no certificate: {place}{error}", file=sys.stderr)
         return 2
-    stated = sum(claim.scheme is None for claim in found)
-    print(f"HOLDS: {len(found) - biased} claims of lossless, {biased} of biased, on {len(read)} models.")
-    print(
-        f"Classes and laws: worked out from the scheme for {len(found) - stated} claims, taken as stated for {stated}."
-    )
-    return 0
+    stated = ", ".join(sorted({claim.scheme.name for claim in found} - {""}))
+    first, last = ("CONSISTENT", f"; taken as stated, not proved here: {stated}") if stated else ("HOLDS", "")
+    print(f"{first}: {len(found) - biased} claims of lossless, {biased} of biased, on {len(read)} models{last}.")
+    proved = [claim.scheme.verify for claim in found if not claim.scheme.name]
+    print("Proved from the scheme:", ", ".join(f"{proved.count(x)} with {x}" for x in RULES if x in proved) or "none")
+    return 3 if stated else 0
 
 
 if __name__ == "__main__":
     sys.set_int_max_str_digits(0)
-    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else "usage: python checker.py FILE")
+    if len(sys.argv) != 2:
+        print("usage: python checker.py FILE", file=sys.stderr)
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else 2)

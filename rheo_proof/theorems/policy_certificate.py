@@ -18,7 +18,7 @@ from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.scheme import RULES
 from rheo_proof.schemes.tree import Path
 from rheo_proof.theorems.adversary import Adversary, Decided
-from rheo_proof.theorems.certificate import CHECKED_RULES, FORMAT
+from rheo_proof.theorems.certificate import CHECKED_RULES, FORMAT, check_numbers
 from rheo_proof.theorems.exposing import exposed
 from rheo_proof.theorems.induction import Events
 from rheo_proof.theorems.policies import Policies, State
@@ -58,13 +58,25 @@ def certificate(results: Iterable[Decided], deadline: float | None = None) -> di
             raise LimitReached(f"not everything was decided: {result.why}")
         number, model = models.setdefault(result.source, (len(models), result.source.load()))
         claims.append({"model": number, **_claim(result, model, limits)})
-    return {
+    content: dict[str, Any] = {
         "format": FORMAT,
         "statement": "policies",
         "verdict": "biased" if any(claim["wrong"] for claim in claims) else "lossless",
         "models": [write_model(model, Limits(deadline=deadline)) for _, model in models.values()],
         "claims": claims,
     }
+    check_numbers(content)
+    return content
+
+
+def known(adversary: Adversary) -> bool:
+    """Whether the checker knows these policies: a rule of its own, one m for all nodes, and no look at X.
+
+    >>> from rheo_proof.schemes.scheme import Parameters
+    >>> [known(Adversary("rheo", Parameters(slots=2), (1,), peek=peek)) for peek in (False, True)]
+    [True, False]
+    """
+    return adversary.name in CHECKED_RULES and not adversary.peek and len(adversary.heads) == 1
 
 
 def _claim(result: Decided, model: ToyModel, limits: Limits) -> dict[str, Any]:
@@ -98,8 +110,8 @@ def _claim(result: Decided, model: ToyModel, limits: Limits) -> dict[str, Any]:
 def _unmerged(adversary: Adversary, model: ToyModel) -> Policies:
     """The decision process with states that the checker can tell apart. Raises `LimitReached` if it knows no such."""
     policies = adversary.policies(model)
-    plain = adversary.name in CHECKED_RULES and type(policies.verifying) is RULES[adversary.name]
-    if not plain or adversary.peek or len(adversary.heads) > 1 or type(policies.draftings[0]) is not Rheo:
+    plain = known(adversary) and type(policies.verifying) is RULES[adversary.name]
+    if not plain or type(policies.draftings[0]) is not Rheo:
         raise LimitReached(f"{adversary.name} with these options is not what the checker knows")
     sees = "order" if adversary.name == "flow" else "tree"
     return Policies(model, policies.verifying, policies.draftings, sees, adversary.heads_first)  # type: ignore[arg-type]

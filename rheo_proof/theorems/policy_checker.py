@@ -8,15 +8,38 @@ To refute that, one policy is enough under which a string has another probabilit
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
 from typing import Any, TypeAlias
 
-try:
-    from rheo_proof.theorems.checker import ONE, ZERO, Model, Node, Prefix, Refused, Scheme, a, load, need, parts, text
-except ImportError:  # the two files alone
-    from checker import ONE, ZERO, Model, Node, Prefix, Refused, Scheme, a, load, need, parts, text  # type: ignore[import-not-found, no-redef]
+if __name__ == "__main__":  # as a script: the checker is the file beside it, and no other
+    beside = SourceFileLoader("rheo_proof.theorems.checker", str(Path(__file__).with_name("checker.py")))
+    if not Path(beside.path).is_file() or (spec := spec_from_loader(beside.name, beside)) is None:
+        print(f"{beside.path}: this file is missing; policy_checker.py needs it", file=sys.stderr)
+        sys.exit(2)
+    sys.modules[beside.name] = module_from_spec(spec)
+    beside.exec_module(sys.modules[beside.name])
+
+from rheo_proof.theorems.checker import (
+    ONE,
+    RULES,
+    ZERO,
+    Model,
+    Node,
+    Prefix,
+    Refused,
+    Scheme,
+    a,
+    load,
+    need,
+    parts,
+    text,
+)
 
 Outcomes: TypeAlias = list[tuple[Fraction, Node]]
 Key: TypeAlias = tuple[tuple[Prefix, int], ...]
@@ -30,7 +53,7 @@ class Policies:
 
     def __init__(self, claim: Any, models: list[Model]) -> None:
         number, scheme, verdict, states, wrong = parts(claim, CLAIM)
-        need(a(int, number) < len(models), "there is no such model")
+        need(a(int, number) < len(models), f"there is no model {number}")
         self.model, given = models[number], dict(zip(SCHEME.split(), parts(scheme, SCHEME), strict=True))
         self.heads_first = a(bool, given.pop("heads_first"))
         self.scheme = Scheme({**given, **OPEN}, self.model)
@@ -60,7 +83,7 @@ class Policies:
     def refute(self, string: Any, expected: Any, actual: Any) -> None:
         """A policy and a string: from the end, what is stated of each state follows from where its insertion leads."""
         v = a(tuple, string)
-        need(0 < len(v) <= self.scheme.depth + 1, "the string is empty, or too long")
+        need(0 < len(v) <= self.scheme.depth + 1, f"the string has not 1 to {self.scheme.depth + 1} tokens")
         for nodes, value, insert in self.reached(everything=False):
             if insert is None:
                 found = {v: starting(self.output(nodes), v)}
@@ -69,7 +92,7 @@ class Policies:
             need(value.keys() == {v} and found == value, f"the string has another probability after {self.name(nodes)}")
         need(self.states[()][0][v] == a(Fraction, actual), "the policy does not have this probability")
         need(starting(self.target(), v) == a(Fraction, expected), "the target does not have this probability")
-        need(a(Fraction, actual) != a(Fraction, expected), "the string is not wrong")
+        need(a(Fraction, actual) != a(Fraction, expected), "the string has the target's probability, it shows nothing")
 
     def reached(self, everything: bool) -> Iterator[tuple[list[Node], dict[Prefix, Fraction], Any]]:
         """Every state that some policy reaches, or that the stated one does; there must be no other."""
@@ -141,8 +164,11 @@ class Policies:
         return found
 
     def target(self) -> dict[Prefix, Fraction]:
-        """The target's law of D + 1 tokens: the output of a tree without nodes."""
-        return self.output([])
+        """The target's law of D + 1 tokens, token by token; what the rule does has no part in it."""
+        found = {Prefix(): ONE}
+        for _ in range(self.scheme.depth + 1):
+            found = {(*u, x): c * mass for u, c in found.items() for x, mass in enumerate(self.model.p[u]) if mass}
+        return found
 
     def name(self, nodes: list[Node]) -> str:
         return "; ".join(f"{text(node.path)}: {node.here[-1]}" for node in nodes) or "nothing"
@@ -158,9 +184,11 @@ def main(path: str) -> int:
     try:
         form, statement, verdict, models, claims = parts(load(path), "format statement verdict models claims")
         if (form, statement) != ("rheo-proof certificate 1", "policies"):
-            raise ValueError(f"the format is {form!r}, the statement {statement!r}")
+            raise ValueError("its format or its statement is another (one step: see checker.py)")
+        about = {json.dumps(parts(claim, CLAIM)[:2], sort_keys=True) for claim in a(list, claims)}
+        need(len(about) == len(claims), "two claims have the same model and scheme")
         read = [Model(data) for data in a(list, models)]
-        for number, data in enumerate(a(list, claims)):
+        for number, data in enumerate(claims):
             place = f"claim {number}: "
             found.append(Policies(data, read))
         place, biased = "", sum(claim.biased for claim in found)
@@ -170,14 +198,22 @@ def main(path: str) -> int:
         print(f"WRONG: {place}{error}.")
         return 1
     except (OSError, ValueError, RecursionError) as error:
-        print(f"{path}: no certificate: {place}{error}", file=sys.stderr)
+        print(f"{path or repr(path)}: no certificate: {place}{error}", file=sys.stderr)
         return 2
     states = sum(len(claim.states) for claim in found)
     print(f"HOLDS: {len(found) - biased} claims of lossless under every policy, {biased} of a policy that is biased.")
-    print(f"States: {states} on {len(read)} models; what the rule does at each of them was worked out.")
+    rules = [claim.scheme.verify for claim in found]
+    print(
+        "Proved from the rule:",
+        ", ".join(f"{rules.count(rule)} with {rule}" for rule in RULES if rule in rules),
+        end="",
+    )
+    print(f"; {states} states on {len(read)} models.")
     return 0
 
 
 if __name__ == "__main__":
     sys.set_int_max_str_digits(0)
-    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else "usage: python policy_checker.py FILE")
+    if len(sys.argv) != 2:
+        print("usage: python policy_checker.py FILE", file=sys.stderr)
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else 2)

@@ -51,7 +51,7 @@ def run(command: str, folder: Path) -> str:
 
 def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     commands = [each for block in blocks("console") for each in shown(block)]
-    assert len(commands) == 7
+    assert len(commands) == 9
     for command, lines in commands:
         out = run(command, tmp_path).splitlines()
         assert [line for line in lines if line not in out] == [], command
@@ -60,6 +60,6 @@ def test_every_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     assert len(written(tmp_path / "c.json")["claims"][0]["classes"]) == 2
 
 
-@pytest.mark.parametrize("number", [certificate.MOST_CLASSES, policy_certificate.MOST_STATES])
+@pytest.mark.parametrize("number", [certificate.MOST_CLASSES, policy_certificate.MOST_STATES, certificate.MOST_DIGITS])
 def test_the_limits_are_those_of_the_page(number: int) -> None:
     assert f"more than {number:,}" in PAGE

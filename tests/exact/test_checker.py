@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ from rheo_proof.theorems import certificate as writer
 from rheo_proof.theorems import checker
 from rheo_proof.theorems.certificate import Claim, certificate
 from rheo_proof.theorems.instances import Entry
-from rheo_proof.theorems.zoo import FAULTS_KNOWN
+from rheo_proof.theorems.zoo import EVERY, FAULTS_KNOWN
 from tests.certified import certified, status
 from tests.oracle import step_law
 from tests.strategies import Instance, instances, written
@@ -49,16 +50,16 @@ def valid(content: Any) -> bool:
 # What the package writes holds
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(instances(60))
 def test_the_certificate_of_any_instance_holds_and_says_what_the_oracle_says(
     tmp_path: Path, instance: Instance
 ) -> None:
     parameters = instance.parameters
     content = certified((parameters.verify, parameters, instance.model))
-    assert status(content, tmp_path) == 0
     [claim] = content["claims"]
     assert ("name" in claim["scheme"]) == (parameters.verify not in CHECKED)
+    assert status(content, tmp_path) == (3 if "name" in claim["scheme"] else 0)
     law = step_law(written(instance.model), {**parameters.as_json(), "fault": None})
     assert {tuple(map(int, v.split(","))): Fraction(mass) for v, mass in claim["law"].items()} == law
 
@@ -66,15 +67,59 @@ def test_the_certificate_of_any_instance_holds_and_says_what_the_oracle_says(
 @pytest.mark.parametrize(
     "name", sorted([*ZOO, *LOSSY, *FAULTS_KNOWN, "duplicate-fills", "adaptive-head", "top-k", "block"])
 )
-def test_the_certificate_of_any_scheme_holds(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_certificate_of_any_scheme_holds_or_is_consistent(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     entry = Entry.of(name, replace(SMALL, depth=1))
     depth = 2 if len(writer.drafts(entry.scheme().drafting, model(vocab=2), writer.Limits())) < 20 else 1
     parameters = replace(SMALL, depth=depth)
     content = certified((name, parameters, model(vocab=2)), (name, parameters, model("zeros", 1, 2)))
-    assert status(content, tmp_path) == 0
-    stated = 0 if name in ("top-k", "block", "rrsw-tail-proxy") else 2
-    assert f"taken as stated for {stated}." in capsys.readouterr().out
+    if name in checker.UNNAMED:
+        assert status(content, tmp_path) == 0
+        assert re.fullmatch(r"HOLDS: [^;]*\nProved from the scheme: 2 with .*\n", capsys.readouterr().out)
+    else:
+        assert status(content, tmp_path) == 3
+        said = capsys.readouterr().out
+        assert re.match(rf"CONSISTENT: .*; taken as stated, not proved here: {name}\.\n", said)
+        assert said.endswith("Proved from the scheme: none\n")
     assert valid(content)
+
+
+def test_the_schemes_that_have_no_name_are_those_that_the_checker_takes_by_no_name() -> None:
+    """So that none that could be worked out is taken as stated; and no name is one that the checker cannot read."""
+    unnamed = set()
+    for name in EVERY:
+        for parameters in (SMALL, Parameters(slots=1, head=0, proxy="tail"), Parameters(verify="flow", sparse=2)):
+            scheme = writer.scheme_as_json(Entry.of(name, parameters))
+            if "name" not in scheme:
+                unnamed.add(name)
+            else:
+                assert name not in checker.UNNAMED
+                assert checker.Scheme(scheme, checker.Model(plain_model())).name == name
+    assert unnamed == {*checker.UNNAMED}
+
+
+def plain_model() -> Any:
+    return {"vocab": 1, "depth": 1, "target": {"": ["1"], "0": ["1"]}, "draft": {"": ["1"]}}
+
+
+def test_the_same_claim_is_written_once(tmp_path: Path) -> None:
+    """Top-k is Match where all slots are heads."""
+    parameters, one = replace(SMALL, head=2), model()
+    content = certified(("top-k", parameters, one), ("match", parameters, one), ("flow", parameters, one))
+    assert len(content["claims"]) == 2
+    assert status(content, tmp_path) == 0
+
+
+def test_a_number_that_the_checker_does_not_read_is_not_written(tmp_path: Path) -> None:
+    for digits, fine in ((5_000, True), (5_001, False)):
+        number = {"tv": [f"1/{'3' * digits}"]}
+        assert bool(re.fullmatch(checker.KINDS[Fraction][1], number["tv"][0])) is fine
+        if fine:
+            writer.check_numbers(number)
+        else:
+            with pytest.raises(LimitReached, match="more than 5000 digits"):
+                writer.check_numbers(number)
 
 
 def test_what_a_class_does_not_look_at_is_left_open(tmp_path: Path) -> None:
@@ -173,7 +218,9 @@ def test_the_checker_is_short_and_stands_alone(tmp_path: Path) -> None:
     path.write_text(path.read_text("utf-8").replace('"verdict": "lossless"', '"verdict": "biased"'), "utf-8")
     run = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout.count("\n"), run.stderr) == (1, 1, "")
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 1
+    for arguments in ([], [str(path), str(path)]):
+        run = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        assert (run.returncode, run.stdout, run.stderr) == (2, "", "usage: python checker.py FILE\n")
 
 
 HOPELESS = {
@@ -201,7 +248,8 @@ def test_what_is_no_certificate_is_said_to_be_none_in_one_line(
 
 
 @pytest.mark.parametrize(
-    "number", ["1e999999999", "9" * 60_000, "1/0", "0.5", " 1", "1 ", "\u0661", "+1", "1_0", "", "nan"]
+    "number",
+    ["1e999999999", "9" * 5_001, f"1/{'0' * 5_000}1", "1/0", "0.5", " 1", "1 ", "\u0661", "+1", "1_0", "", "nan"],
 )
 def test_what_is_no_rational_is_refused_at_once(number: str, tmp_path: Path) -> None:
     content = certified(("rheo", SMALL, model()))
@@ -214,7 +262,16 @@ def test_a_missing_file_and_a_folder_are_no_certificates(tmp_path: Path) -> None
     assert checker.main(str(tmp_path)) == 2
 
 
-# The work grows in proportion to the file
+def test_a_missing_name_and_what_does_not_belong_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert checker.main("") == 2
+    assert capsys.readouterr().err.startswith("'': no certificate: ")
+    content = certified(("rheo", SMALL, model()))
+    content["models"][0]["target"]["0"][1] = 0.5
+    assert status(json.dumps(content).replace("0.5", "7"), tmp_path) == 2
+    assert capsys.readouterr().err.endswith("it holds 7 where a rational in quotes of up to 5000 digits belongs\n")
+
+
+# For given sizes the work grows in proportion to the file
 
 
 @contextmanager
@@ -232,25 +289,25 @@ def counted() -> Iterator[list[int]]:
         sys.setprofile(None)
 
 
-SIZES = [(2, 2, 3), (3, 2, 3), (3, 2, 8), (4, 2, 8)]
+SIZES = [(2, 2, 3), (3, 2, 3), (3, 2, 8)]
 
 
-def calls_by_character(rule: str, folder: Path, sizes: list[tuple[int, int, int]] = SIZES) -> list[Fraction]:
+def calls_by_character(rule: str, folder: Path) -> list[Fraction]:
     """For certificates of growing sizes."""
     found, lengths = [], []
-    for vocab, depth, nodes in sizes:
+    for vocab, depth, nodes in SIZES:
         parameters = Parameters(slots=2, head=0, depth=depth, nodes=nodes)
         text = json.dumps(certified((rule, parameters, model("random", 0, vocab, depth))))
         with counted() as calls:
             assert status(text, folder) == 0
         found.append(Fraction(calls[0], len(text)))
         lengths.append(len(text))
-    assert max(lengths) > 5 * min(lengths)
+    assert max(lengths) > 3 * min(lengths)
     return found
 
 
 @pytest.mark.parametrize("rule", CHECKED)
-def test_the_work_grows_in_proportion_to_the_file(rule: str, tmp_path: Path) -> None:
+def test_the_work_grows_in_proportion_to_the_file_at_small_sizes(rule: str, tmp_path: Path) -> None:
     ratios = calls_by_character(rule, tmp_path)
     assert max(ratios) < 2 * ratios[0]
 
@@ -266,5 +323,5 @@ def test_a_checker_that_compares_all_classes_with_one_another_is_noticed(
         return [rebuilt(self, other) for other in seen[self]][-1]
 
     monkeypatch.setattr(checker.Claim, "rebuilt", slow)
-    ratios = calls_by_character("match", tmp_path, SIZES[:3])
+    ratios = calls_by_character("match", tmp_path)
     assert max(ratios) > 2 * ratios[0]

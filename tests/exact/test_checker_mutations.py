@@ -43,7 +43,6 @@ STATED: dict[str, tuple[str, Parameters]] = {
     "own-probability": ("own-probability", Parameters(slots=3, head=1, depth=2, nodes=3)),
     "bottom-up": ("bottom-up", Parameters(slots=2, head=1, depth=2, nodes=3)),
     "duplicate-fills": ("duplicate-fills", Parameters(slots=3, head=1, depth=2, nodes=4)),
-    "leviathan": ("leviathan", Parameters(depth=2)),
     "hsd-naive": ("hsd-naive", Parameters(depth=2)),
     "rrs": ("rrs", Parameters(slots=2, depth=1)),
 }
@@ -150,17 +149,16 @@ def changed(draw: st.DrawFn, content: Any, parts: tuple[str, ...] = ()) -> Any:
 def test_a_changed_certificate_is_refused_unless_the_package_writes_it(name: str, tmp_path: Path) -> None:
     refusals = [0]
 
-    @settings(max_examples=80, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=40, suppress_health_check=list(HealthCheck))
     @given(changed(known(name)))
     def refused(content: Any) -> None:
-        if status(content, tmp_path):
-            refusals[0] += 1
-        else:
-            assert genuine(content)
+        found = status(content, tmp_path)
+        refusals[0] += found > 0
+        assert found in (1, 2) or genuine(content)
 
     refused()
     assert status(known(name), tmp_path) == 0
-    assert refusals[0] > 40
+    assert refusals[0] > 20
 
 
 @pytest.mark.parametrize("name", ["sparse", "refuted"])
@@ -168,9 +166,9 @@ def test_every_single_digit_counts(name: str, tmp_path: Path) -> None:
     text = json.dumps(known(name))
     tried = list(digits(text))
     held = []
-    for position in tried[:: max(1, len(tried) // 150)]:
+    for position in tried[:: max(1, len(tried) // 70)]:
         other = f"{text[:position]}{(int(text[position]) + 1) % 10}{text[position + 1 :]}"
-        if not status(other, tmp_path):
+        if status(other, tmp_path) not in (1, 2):
             held.append(json.loads(other))
     assert len(tried) > 200
     assert all(map(genuine, held))
@@ -193,17 +191,20 @@ WORKED_OUT = ("verdict", "tv", "expected_tokens", "acceptance", "law", "wrong")
 
 @pytest.mark.parametrize("name", STATED)
 def test_what_follows_from_stated_classes_cannot_be_changed(name: str, tmp_path: Path) -> None:
-    @settings(max_examples=80, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck))
     @given(changed(stated(name), WORKED_OUT))
     def refused(content: Any) -> None:
-        assert status(content, tmp_path) or same(content, stated(name)) or other_string(content, stated(name))
+        found = status(content, tmp_path)
+        assert found in (1, 2) or (found == 3 and same_or_other_string(content, stated(name)))
 
     refused()
-    assert status(stated(name), tmp_path) == 0
+    assert status(stated(name), tmp_path) == 3
 
 
-def other_string(content: Any, before: Any) -> bool:
+def same_or_other_string(content: Any, before: Any) -> bool:
     """Whether nothing but the string that is shown to be wrong is another: any wrong string proves the verdict."""
+    if same(content, before):
+        return True
     content, before = copy.deepcopy(content), copy.deepcopy(before)
     shown = [claim.pop("wrong") for each in (content, before) for claim in each["claims"]]
     return same(content, before) and shown[0]["string"] != shown[1]["string"]
@@ -216,7 +217,8 @@ def test_a_stated_class_cannot_be_lost_doubled_or_weighed_otherwise(name: str, t
             content = copy.deepcopy(stated(name))
             classes = content["claims"][0]["classes"]
             change(classes, number)
-            assert status(content, tmp_path) or same(content, stated(name)), (change, number)
+            found = status(content, tmp_path)
+            assert found in (1, 2) or (found == 3 and same(content, stated(name))), (change, number)
 
 
 def _lost(classes: list[Any], number: int) -> None:
