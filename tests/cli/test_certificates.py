@@ -20,14 +20,14 @@ SMALL = ("--vocab", "2", "--depth", "2", "--slots", "2", "--nodes", "3", "--inst
 
 
 def test_a_certificate_of_a_run_holds_and_one_changed_digit_makes_the_check_fail(tmp_path: Path) -> None:
-    run = prove(tmp_path, "--vocab", "2", "--depth", "2", "--instances", "2", "--certificate", "c.json")
+    run = prove(tmp_path, "--vocab", "2", "--depth", "2", "--instances", "1", "--certificate", "c.json")
     assert (run.status, run.err) == (0, "")
     assert "Certificate: c.json; `rheo-prove check c.json` checks it." in run.out
     checked = prove(tmp_path, "check", "c.json")
     assert (checked.status, checked.err) == (0, "")
     assert checked.out == (
-        "HOLDS: 24 claims of lossless, 0 of biased, on 2 models.\n"
-        "Proved from the scheme: 8 with rheo, 8 with rrsw, 8 with flow\n"
+        "HOLDS: 12 claims of lossless, 0 of biased, on 1 models.\n"
+        "Proved from the scheme: 4 with rheo, 4 with rrsw, 4 with flow\n"
     )
     text = (tmp_path / "c.json").read_text("utf-8")
     tried = list(digits(text))
@@ -35,7 +35,7 @@ def test_a_certificate_of_a_run_holds_and_one_changed_digit_makes_the_check_fail
         changed = f"{text[:position]}{(int(text[position]) + 1) % 10}{text[position + 1 :]}"
         (tmp_path / "d.json").write_text(changed, "utf-8")
         assert prove_here("check", str(tmp_path / "d.json")).status in (1, 2)
-    assert len(tried) > 2_000
+    assert len(tried) > 1_000
 
 
 def test_the_checker_as_a_copied_file_says_the_same(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_certificate_that_would_be_too_large_is_not_written(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("where", ["missing/c.json", ".", ""])
-def test_a_target_that_cannot_be_written_is_refused_before_any_work(where: str, tmp_path: Path) -> None:
-    assert is_one_line(prove(tmp_path, *SMALL, "--certificate", where), 2)
+def test_a_target_that_cannot_be_written_is_refused_before_any_work(where: str) -> None:
+    assert is_one_line(prove_here(*SMALL, "--certificate", where), 2)
 
 
 def test_two_results_in_one_file_are_refused(tmp_path: Path) -> None:
