@@ -325,3 +325,15 @@ def test_a_checker_that_compares_all_classes_with_one_another_is_noticed(
     monkeypatch.setattr(checker.Claim, "rebuilt", slow)
     ratios = calls_by_character("match", tmp_path)
     assert max(ratios) > 2 * ratios[0]
+
+
+def test_a_class_that_is_there_many_times_is_refused_before_any_is_rebuilt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is short in the file would be long in work: only the draws of a class are needed to rebuild it."""
+    content = certified(("rheo", SMALL, model()))
+    classes = content["claims"][0]["classes"]
+    classes[:] = [{**classes[0], "weight": 0, "nodes": 0, "laws": 0}] * 100
+    monkeypatch.setattr(checker.Claim, "rebuilt", None)
+    assert status(content, tmp_path) == 1
+    assert capsys.readouterr().out == "WRONG: claim 0: a class is there twice.\n"
