@@ -5,8 +5,9 @@ The four operations every verification rule is made of live here: mass, `normali
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache, wraps
+from typing import TypeVar
 
 from rheo_proof.exact.errors import InputError, SoundnessError
 from rheo_proof.exact.number import EXACT, ONE, ZERO, Q, rational
@@ -102,7 +103,25 @@ def normalised(weights: Sequence[Q]) -> Law:
     return Law(w / total for w in weights)
 
 
-@lru_cache(maxsize=1 << 14)
+H = TypeVar("H", bound=Hashable)
+
+
+def _remembered(compute: Callable[[Law, H], Law]) -> Callable[[Law, H], Law]:
+    """Results are kept, except for laws that cannot be hashed: those of symbolic numbers."""
+    known = lru_cache(maxsize=1 << 14)(compute)
+
+    @wraps(compute)
+    def look_up(p: Law, other: H) -> Law:
+        try:
+            hash(p), hash(other)
+        except TypeError:
+            return compute(p, other)
+        return known(p, other)
+
+    return look_up
+
+
+@_remembered
 def residual(p: Law, t: Law) -> Law:
     """`norm((p - t)+)`, what is left of p once t has been tested (arXiv 2211.17192, 2302.01318).
 
@@ -112,7 +131,7 @@ def residual(p: Law, t: Law) -> Law:
     return normalised([a - b if a > b else ZERO for a, b in zip(p, t, strict=True)])
 
 
-@lru_cache(maxsize=1 << 14)
+@_remembered
 def without(p: Law, tokens: tuple[int, ...]) -> Law:
     """p with some tokens deleted, renormalised.
 

@@ -26,8 +26,9 @@ from rheo_proof.schemes.tree import Tree
 from rheo_proof.theorems.cutting import by_permutation
 from rheo_proof.theorems.polynomials import Poly, Space
 from rheo_proof.theorems.regions import Point, Region
-from rheo_proof.theorems.symbolic_run import explored, outcomes
+from rheo_proof.theorems.symbolic_run import Weighted, explored, outcomes
 from rheo_proof.theorems.symbols import at_point, numerator, simplex, unknown
+from rheo_proof.theorems.unread import UnreadLaw, without_what_is_below
 
 KEPT = {"X": "heads and X kept", "all": "every slot kept", "pruned": "heads kept, X pruned"}
 """What is kept below the node."""
@@ -131,22 +132,25 @@ def differences(
 ) -> list[tuple[Prefix, Any]]:
     """Pr[token is y] - p(y) for every y: all 0 iff the statement holds in the region.
 
-    A rule of the specification may not read the draft's row, which the statement leaves open; a fault may.
+    A rule of the specification may not read the draft's row or what is below the node, which the statement leaves
+    open. A fault may: nothing is kept below, and the target's rows there are those of one model.
     """
     p, t = case.laws(region)
     draft = case.draft(t) if reads_draft else None
+
+    below = point(0, case.vocab) if reads_draft else UnreadLaw(case.vocab)
 
     def q(prefix: Prefix) -> Law:
         if draft is None:
             raise SoundnessError("a rule asked for the draft's row")
         return draft
 
-    model = ToyModel(case.vocab, 1, lambda u: point(0, case.vocab) if u else p, q)
-    start: dict[Any, Any] = {}
+    model = ToyModel(case.vocab, 1, lambda u: below if u else p, q)
+    start = Weighted()
     assert isinstance(scheme.drafting, RheoDrafting)
     for tree, weight in outcomes(partial(_tree, scheme.drafting, case, t)):
         state = scheme.verifying.start(model, tree)
-        start[state] = start[state] + weight if state in start else weight
+        start.add(state if reads_draft else without_what_is_below(state), weight)
     law: list[Any] = [ZERO] * case.vocab
     finals = explored(
         lambda state, chance: scheme.verifying.step(model, state, chance),

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any
 
 from rheo_proof.exact.errors import SoundnessError
-from rheo_proof.exact.law import residual, without
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import Q
@@ -81,8 +80,6 @@ def decide(
 
     def run(region: Region) -> Differences | SoundnessError:
         limits.watch()
-        residual.cache_clear()  # they would keep the numbers of all earlier regions
-        without.cache_clear()
         try:
             return compute(region)
         except SoundnessError as broken:

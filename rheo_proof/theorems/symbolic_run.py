@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rheo_proof.exact.chance import Name, Replay, Site, Token
@@ -11,7 +11,8 @@ from rheo_proof.exact.law import Law
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.replay import next_script
-from rheo_proof.theorems.symbols import vanishes
+from rheo_proof.theorems.symbols import Symbol, vanishes
+from rheo_proof.theorems.unread import Unread, UnreadLaw
 
 
 class SymbolicReplay(Replay):
@@ -39,19 +40,58 @@ def outcomes(run: Callable[[Replay], Any]) -> Iterator[tuple[Any, Any]]:
         script = next_script(chance)
 
 
+class Weighted:
+    """States with their probabilities; states of one form are one."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, tuple[Any, Any]] = {}
+
+    def add(self, state: Any, weight: Any) -> None:
+        """A state, reached once more."""
+        at = form(state)
+        self._entries[at] = (state, self._entries[at][1] + weight if at in self._entries else weight)
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        """Each state with its probability."""
+        return self._entries.values()
+
+
+def form(state: Any) -> Any:
+    """What states are merged by: symbolic numbers have no hash, so they are compared by how they are written.
+
+    Equal numbers of different forms keep their states apart, which is harmless. Rules have no part in this.
+    """
+    try:
+        hash(state)
+    except TypeError:
+        pass
+    else:
+        return type(state), state
+    if isinstance(state, Symbol):
+        return state.form
+    if isinstance(state, Unread):
+        return Unread, state.some
+    if isinstance(state, UnreadLaw):
+        return UnreadLaw
+    if isinstance(state, Law):
+        return (Law, *map(form, state.probs))
+    if isinstance(state, tuple):
+        return (type(state), *map(form, state))
+    raise SoundnessError(f"states that hold a {type(state).__name__} cannot be compared")
+
+
 def explored(
-    step: Callable[[Any, Replay], Any], start: dict[Any, Any], ends: Callable[[Any], bool], limits: Limits
-) -> dict[Any, Any]:
+    step: Callable[[Any, Replay], Any], start: Weighted, ends: Callable[[Any], bool], limits: Limits
+) -> Weighted:
     """Run a program from weighted states until `ends` says so; its last states with their probabilities.
 
     Raises `SoundnessError` if a step makes no progress, or unless the probabilities sum to 1 everywhere in the region.
     """
-    waiting: dict[tuple[int, ...], dict[Any, Any]] = {}
-    finals: dict[Any, Any] = {}
+    waiting: dict[tuple[int, ...], Weighted] = {}
+    finals = Weighted()
 
     def enter(state: Any, weight: Any) -> None:
-        into = finals if ends(state) else waiting.setdefault(state.progress, {})
-        into[state] = into[state] + weight if state in into else weight
+        (finals if ends(state) else waiting.setdefault(state.progress, Weighted())).add(state, weight)
 
     for state, weight in start.items():
         enter(state, weight)
@@ -63,7 +103,7 @@ def explored(
                 if not ends(reached) and reached.progress <= progress:
                     raise SoundnessError(f"no progress: {reached.progress} after {progress}")
                 enter(reached, weight * share)
-    total = sum(finals.values(), ZERO)
+    total = sum((weight for _, weight in finals.items()), ZERO)
     if not vanishes(total - ONE):
         raise SoundnessError(f"the last states have total probability {total!r}")
     return finals

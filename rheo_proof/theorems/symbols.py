@@ -8,6 +8,7 @@ the rule on the parts. Denominators are kept as products of polynomials that are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import Any, TypeAlias, cast
 
 from rheo_proof.exact.errors import SoundnessError
@@ -15,6 +16,8 @@ from rheo_proof.exact.number import EXACT, ONE, ZERO, Q
 from rheo_proof.theorems.polynomials import Poly, degree, normal, number, unknowns, value
 from rheo_proof.theorems.regions import Region, Signs, Undecided
 
+EXACT_TYPES = (int, Q)
+"""The numbers that symbolic ones meet; anything else is refused, even a 0 or 1."""
 Below: TypeAlias = dict[Poly, int]
 """A product of polynomials, each with its power."""
 
@@ -22,12 +25,19 @@ Below: TypeAlias = dict[Poly, int]
 class Symbol:
     """above/below on a region. Made from numbers and `unknown`, by arithmetic."""
 
-    __slots__ = ("_hash", "above", "below", "region")
+    __slots__ = ("_form", "above", "below", "region")
 
     def __init__(self, region: Region, above: Poly, below: Below) -> None:
         self.region = region
         self.above, self.below = _cancelled(above, below)
-        self._hash: int | None = None
+        self._form: tuple[Poly, frozenset[tuple[Poly, int]]] | None = None
+
+    @property
+    def form(self) -> tuple[Poly, frozenset[tuple[Poly, int]]]:
+        """How it is written: numbers of one form are equal, equal numbers may have several."""
+        if self._form is None:
+            self._form = self.above, frozenset(self.below.items())
+        return self._form
 
     def _read(self, other: object) -> Symbol | None:
         """Another number as one of these; None for what is not exact, or belongs to another region."""
@@ -35,12 +45,12 @@ class Symbol:
             if other.region is not self.region:
                 raise SoundnessError("numbers of two regions met")
             return other
-        if type(other) in (int, Q):
+        if type(other) in EXACT_TYPES:
             return Symbol(self.region, self.region.space.constant(cast(Q, other) + ZERO), {})
         return None
 
     def __add__(self, other: object) -> Any:
-        if not isinstance(other, Symbol) and not other:
+        if type(other) in EXACT_TYPES and not other:
             return self
         read = self._read(other)
         if read is None:
@@ -64,7 +74,7 @@ class Symbol:
         return -self + other
 
     def __mul__(self, other: object) -> Any:
-        if not isinstance(other, Symbol) and other == 1:
+        if type(other) in EXACT_TYPES and other == 1:
             return self
         read = self._read(other)
         if read is None:
@@ -125,15 +135,16 @@ class Symbol:
         return self._answer(other, frozenset((0, 1)))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Symbol) and other.region is not self.region:
-            return False
-        return type(other) in (int, Q, Symbol) and self._answer(other, frozenset((0,)))
+        """Whether the numbers are equal. Raises `TypeError` for a number that is not exact."""
+        if isinstance(other, Number) and type(other) not in EXACT_TYPES:
+            raise TypeError(f"a symbolic number compared with {other!r}")
+        if type(other) not in EXACT_TYPES and not isinstance(other, Symbol):
+            return NotImplemented
+        return self._answer(other, frozenset((0,)))
 
     def __hash__(self) -> int:
-        """Equal numbers of different form may have different hashes; a table then holds both, which is harmless."""
-        if self._hash is None:
-            self._hash = hash((id(self.region), self.above, frozenset(self.below.items())))
-        return self._hash
+        """None: a set or table asks `==` of numbers of equal hash alone, and would answer before the region is cut."""
+        raise TypeError("a symbolic number has no hash: whether it is in a set depends on the region")
 
     def __bool__(self) -> bool:
         return self != 0

@@ -13,20 +13,20 @@ from typing import Any, NamedTuple
 
 from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.errors import SoundnessError
-from rheo_proof.exact.law import Law, point
+from rheo_proof.exact.law import Law
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import Prefix, ToyModel, key
 from rheo_proof.exact.number import ONE, ZERO, Q
 from rheo_proof.exact.program import Emission
 from rheo_proof.exact.replay import replay
 from rheo_proof.schemes.scheme import Scheme
-from rheo_proof.schemes.tree import Path, Tree
+from rheo_proof.schemes.tree import Tree
 from rheo_proof.schemes.verifying.flow import Flow
-from rheo_proof.schemes.verifying.walk import Walking
 from rheo_proof.theorems.polynomials import Space
 from rheo_proof.theorems.regions import Point, Region
-from rheo_proof.theorems.symbolic_run import explored
+from rheo_proof.theorems.symbolic_run import Weighted, explored
 from rheo_proof.theorems.symbols import at_point, simplex
+from rheo_proof.theorems.unread import UnreadLaw, together, without_what_is_off
 
 
 class Drafts(NamedTuple):
@@ -72,8 +72,8 @@ class Unknowns:
         return Region.whole(self.space, [one - sum(row, 0) for row in rows])
 
     def target(self, region: Region, prefix: Prefix) -> Law:
-        """p(.|prefix); where a run has left the group, it has ended and nothing is read of this row: any law."""
-        return Law(simplex(region, self.rows[prefix])) if prefix in self.rows else point(0, self.vocab)
+        """p(.|prefix); where a run has left the group, it has ended, and to read this row is an error."""
+        return Law(simplex(region, self.rows[prefix])) if prefix in self.rows else UnreadLaw(self.vocab)
 
     def point(self, model: ToyModel) -> Point:
         """The point at which the unknown rows are those of a model."""
@@ -105,10 +105,9 @@ def differences(
 ) -> list[tuple[Prefix, Any]]:
     """Pr[S starts with v x] - Pr[v is a proper prefix of S] p(x|v), for all v x that go with the group."""
     model = ToyModel(unknowns.vocab, unknowns.depth, partial(unknowns.target, region), drafted.model.draft)
-    start: dict[Any, Any] = {}
-    walking = isinstance(scheme.verifying, Walking)
+    start = Weighted()
     for tree, weight in drafted.trees.items():
-        _add(start, scheme.verifying.start(model, on_the_way(tree, group) if walking else tree), weight)
+        start.add(without_what_is_off(scheme.verifying.start(model, tree), group), weight)
 
     def ends(state: Any) -> bool:
         return isinstance(state, Emission) or not together(stood(state), group)
@@ -130,21 +129,6 @@ def differences(
     ]
 
 
-def on_the_way(tree: Tree, group: Prefix) -> Tree:
-    """The tree without what is kept below nodes that do not go with the group.
-
-    A rule that walks reads the children of the node it stands at, and runs are ended where they leave the group. So
-    nothing that is left out would be read, and trees that differ there only are one.
-    """
-    prefixes: dict[Path, Prefix] = {(): ()}
-    for node in sorted(tree.nodes, key=lambda node: len(node.path)):
-        if node.path[:-1] in prefixes:
-            assert isinstance(node.token, int)
-            prefixes[node.path] = (*prefixes[node.path[:-1]], node.token)
-    parents = {path for path, prefix in prefixes.items() if together(prefix, group)}
-    return Tree(tuple(node for node in tree.nodes if node.path[:-1] in parents))
-
-
 def stood(state: Any) -> Prefix:
     """The tokens that a running verification has accepted; none while it has only weighed the tree."""
     at = getattr(getattr(state, "walk", state), "prefix", ())
@@ -160,11 +144,5 @@ def _string(state: Any) -> tuple[Prefix, bool]:
     return stood(state), True
 
 
-def together(u: Prefix, v: Prefix) -> bool:
-    """Whether one of two strings starts with the other."""
-    n = min(len(u), len(v))
-    return u[:n] == v[:n]
-
-
-def _add(into: dict[Any, Any], at: Any, weight: Any) -> None:
+def _add(into: dict[Prefix, Any], at: Prefix, weight: Any) -> None:
     into[at] = into[at] + weight if at in into else weight
