@@ -103,25 +103,27 @@ def normalised(weights: Sequence[Q]) -> Law:
     return Law(w / total for w in weights)
 
 
-H = TypeVar("H", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+B = TypeVar("B", bound=Hashable)
+C = TypeVar("C")
 
 
-def _remembered(compute: Callable[[Law, H], Law]) -> Callable[[Law, H], Law]:
-    """Results are kept, except for laws that cannot be hashed: those of symbolic numbers."""
+def remembered(compute: Callable[[A, B], C]) -> Callable[[A, B], C]:
+    """Keep results, except for arguments that cannot be hashed: laws of symbolic numbers."""
     known = lru_cache(maxsize=1 << 14)(compute)
 
     @wraps(compute)
-    def look_up(p: Law, other: H) -> Law:
+    def look_up(first: A, second: B) -> C:
         try:
-            hash(p), hash(other)
+            hash((first, second))
         except TypeError:
-            return compute(p, other)
-        return known(p, other)
+            return compute(first, second)
+        return known(first, second)
 
     return look_up
 
 
-@_remembered
+@remembered
 def residual(p: Law, t: Law) -> Law:
     """`norm((p - t)+)`, what is left of p once t has been tested (arXiv 2211.17192, 2302.01318).
 
@@ -131,7 +133,7 @@ def residual(p: Law, t: Law) -> Law:
     return normalised([a - b if a > b else ZERO for a, b in zip(p, t, strict=True)])
 
 
-@_remembered
+@remembered
 def without(p: Law, tokens: tuple[int, ...]) -> Law:
     """p with some tokens deleted, renormalised.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from rheo_proof.exact.errors import InputError
-from rheo_proof.exact.law import Law, normalised
+from rheo_proof.exact.law import Law, normalised, remembered
 from rheo_proof.exact.number import ONE, ZERO, Q, rational
 
 
@@ -23,7 +22,7 @@ class Expansion(NamedTuple):
     proxy: Q
 
 
-@lru_cache(maxsize=1 << 14)
+@remembered
 def _expansion(drafting: Expanding, q: Law) -> Expansion:
     order = sorted(q.support, key=lambda x: (-q[x], x))
     if drafting.sparse is not None and len(order) > drafting.sparse:
