@@ -92,10 +92,11 @@ def run(options: dict[str, Any]) -> int:
     for statement in found:
         if statement.refutation:
             show_refutation(out, statement)
-    for line in closing(found, verdict, named is not None):
+    missing = [] if named else left_out(options, heads)
+    for line in closing(found, verdict, named is not None, missing):
         out.print(line, soft_wrap=True)
     if options["json_path"]:
-        write_json(options["json_path"], symbolic_as_json(found, verdict))
+        write_json(options["json_path"], symbolic_as_json(found, verdict, missing))
     return STATUS[verdict]
 
 
@@ -122,6 +123,13 @@ def heads_of(options: dict[str, Any], named: Named | None) -> tuple[int, ...]:
     if named and len(options["verify"]) > 1:
         raise InputError("--fault takes one --verify")
     return heads
+
+
+def left_out(options: dict[str, Any], heads: tuple[int, ...]) -> list[str]:
+    """The m asked for of which there is no statement of one kind."""
+    vocab, slots = options["vocab"] or VOCAB, options["slots"]
+    nodes = [f"No statement about one node: m = {m} needs V of at least {m + 1}." for m in heads if m >= vocab]
+    return [*nodes, *(f"No tree: m = {m} needs slots of at least {m}." for m in heads if m > slots)]
 
 
 def tree_base(options: dict[str, Any], rule: str, file: ToyModel | None) -> Parameters:

@@ -57,17 +57,12 @@ def show_refutation(console: Console, statement: Statement) -> None:
     )
 
 
-def closing(statements: Sequence[Statement], verdict: str, fault: bool) -> list[str]:
-    """The last lines: what has been proved for which quantifiers, and what has not."""
-    lines = []
-    for place, what in PLACES.items():
-        names = list(dict.fromkeys(s.rule for s in statements if s.place == place and s.verdict == "proved"))
-        if names and not fault:
-            scope = {
-                "node": "for every target law p and every tail law t, zeros and p = t included",
-                "tree": "for every target at every prefix, with the draft model and the sizes of the table",
-            }[place]
-            lines.append(f"Proved, {what}: {', '.join(names)}; {scope}.")
+def closing(statements: Sequence[Statement], verdict: str, fault: bool, missing: Sequence[str] = ()) -> list[str]:
+    """The last lines: what has been proved for which quantifiers, what was assumed for it, and what is not proved.
+
+    `missing`: statements that there are none of, and why.
+    """
+    lines = [] if fault else [*proved(statements), *missing]
     for s in statements:
         if s.verdict == "undecided":
             why = s.stopped or f"{s.open} regions are neither proved, nor refuted, nor shown to be empty"
@@ -77,13 +72,31 @@ def closing(statements: Sequence[Statement], verdict: str, fault: bool) -> list[
         lines.append(
             "Not covered: other V, and for trees other draft models and sizes; floating point and kernels of a decoder."
         )
-    empty = sum(s.empty for s in statements)
+    empty, checked = sum(s.empty for s in statements), sum(s.checked for s in statements)
     if empty:
         lines.append(f"Left out: {empty:,} regions that a linear program proves empty.")
+    if checked:
+        lines.append(f"Run again with plain numbers at {checked:,} points of proved regions: nothing is wrong there.")
     lines.append(
         f"Arithmetic: polynomials over the rationals (sympy), linear programs in exact rationals ({NUMBER_TYPE})."
     )
     return [*lines, last(verdict, fault)]
+
+
+def proved(statements: Sequence[Statement]) -> list[str]:
+    """What has been proved, and what was assumed for it."""
+    lines = []
+    for place, what in PLACES.items():
+        found = [s for s in statements if s.place == place and s.verdict == "proved"]
+        scope = {
+            "node": "for every target law p and every tail law t, zeros and p = t included",
+            "tree": "for every target at every prefix, with the draft model and the sizes of the table",
+        }[place]
+        for assumed in dict.fromkeys(s.assumed for s in found):
+            names = ", ".join(dict.fromkeys(s.rule for s in found if s.assumed == assumed))
+            given = f"; assumed, not proved: {assumed}" if assumed else ""
+            lines.append(f"Proved, {what}: {names}; {scope}{given}.")
+    return lines
 
 
 def last(verdict: str, fault: bool) -> str:
@@ -93,23 +106,26 @@ def last(verdict: str, fault: bool) -> str:
     return {"proved": "PROVED.", "refuted": "REFUTED: biased.", "undecided": "NOT DECIDED."}[verdict]
 
 
-def symbolic_as_json(statements: Sequence[Statement], verdict: str) -> dict[str, Any]:
+def symbolic_as_json(statements: Sequence[Statement], verdict: str, missing: Sequence[str] = ()) -> dict[str, Any]:
     """Everything that is printed, fractions as strings."""
     return {
         "verdict": verdict,
         "statement": "all targets",
         "lift": LIFT,
+        "missing": list(missing),
         "statements": [
             {
                 "rule": s.rule,
                 "place": s.place,
                 "quantifiers": s.quantifiers,
                 "verdict": s.verdict,
+                "assumed": s.assumed or None,
                 "why": s.stopped or None,
                 "regions": s.regions,
                 "up_to_order": s.shapes,
                 "shown_empty": s.empty,
                 "undecided": s.open,
+                "points_checked": s.checked,
                 "seconds": round(s.seconds, 6),
                 "refutation": _refutation(s),
             }

@@ -6,7 +6,7 @@ program, the token from the rule's, both run on symbolic numbers. What happens b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -26,12 +26,15 @@ from rheo_proof.schemes.tree import Tree
 from rheo_proof.theorems.cutting import by_permutation
 from rheo_proof.theorems.polynomials import Poly, Space
 from rheo_proof.theorems.regions import Point, Region
+from rheo_proof.theorems.regionwise import lossless, placed
 from rheo_proof.theorems.symbolic_run import Weighted, explored, outcomes
 from rheo_proof.theorems.symbols import at_point, numerator, simplex, unknown
 from rheo_proof.theorems.unread import UnreadLaw, without_what_is_below
 
-KEPT = {"X": "heads and X kept", "all": "every slot kept", "pruned": "heads kept, X pruned"}
+KEPT = {"X": "heads and X kept", "some": "some fills, too", "all": "every slot kept", "pruned": "heads kept, X pruned"}
 """What is kept below the node."""
+EVERY_FILL = 4
+"""Up to so many tokens, every number of fills is run; beyond, none and all."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Case:
     """V tokens, the first m of them heads, and which slots are kept.
 
     `scaled`: p on the tail is written as (1 - p(head)) r, so that what RRSw compares, r with t, is linear. `ordered`:
-    t falls along the tail, as drafting sorts it; a refutation must be a draft tree.
+    t falls along the tail, as drafting sorts it; a refutation must be a draft tree. `fills`: how many if only "some".
     """
 
     vocab: int
@@ -47,11 +50,13 @@ class Case:
     kept: str
     scaled: bool = False
     ordered: bool = False
+    fills: int = 0
 
     @property
     def slots(self) -> int:
         """K that makes exactly the slots that are kept."""
-        return {"X": self.head + 1, "all": self.vocab, "pruned": self.head}[self.kept]
+        k = self.head + 1
+        return {"X": k, "some": k + self.fills, "all": self.vocab, "pruned": self.head}[self.kept]
 
     def whole(self) -> Region:
         """All p and t."""
@@ -110,21 +115,30 @@ class Case:
         """Those of a scheme that drafts exactly these slots, one layer deep."""
         return replace(base, slots=self.slots, head=self.head, depth=1, beam=None, nodes=self.slots)
 
-    def model(self, region: Region, at: Point) -> ToyModel:
-        """p and the draft's law at a rational point, uniform targets below."""
-        p, t = (Law(at_point(x, at) for x in law) for law in self.laws(region))
+    def model(self, region: Region, at: Point, order: Sequence[int] = ()) -> ToyModel:
+        """p and the draft's law at a rational point, uniform targets below; the tokens in another order, if given."""
+        tokens = order or range(self.vocab)
+        p, t = (Law(at_point(law[x], at) for x in tokens) for law in self.laws(region))
         uniform = Law([Q(1, self.vocab)] * self.vocab)
         q = self.draft(t)
         return ToyModel(self.vocab, 1, lambda u: uniform if u else p, lambda u: q, "the point")
 
 
 def cases(rule: str, vocab: int, heads: tuple[int, ...] = (), ordered: bool = False) -> Iterator[Case]:
-    """Every m below V, or those given; X kept without fills, with all of them, or pruned."""
+    """Every m below V, or those given; X kept with no fills, some, or all, or pruned. With `ordered`, not with some."""
     for m in heads or range(vocab):
+        scaled = rule == "rrsw" and m > 0 and not ordered
         for kept in KEPT:
-            case = Case(vocab, m, kept, scaled=rule == "rrsw" and m > 0 and not ordered, ordered=ordered)
-            if m < vocab and case.slots and not (kept == "all" and case.slots == m + 1):
-                yield case
+            most = vocab - m - 2 if vocab <= EVERY_FILL and not ordered else 0
+            for fills in range(1, most + 1) if kept == "some" else (0,):
+                case = Case(vocab, m, kept, scaled, ordered, fills)
+                if m < vocab and case.slots and not (kept == "all" and case.slots == m + 1):
+                    yield case
+
+
+def checked(scheme: Scheme, case: Case, orders: Sequence[Sequence[int]], region: Region, at: Point) -> int:
+    """Ask the exact prover at a point, the tokens in several orders. Raises `SoundnessError` if it finds a bias."""
+    return sum(lossless(scheme, case.model(region, at, order), placed(region, at)) for order in orders)
 
 
 def differences(

@@ -1,11 +1,12 @@
 """Decide identities region by region: proved where every difference vanishes, refuted by a rational point of a region.
 
 A refutation does not rest on the symbolic run: the ordinary exact prover is asked for its verdict at the point, by both
-of its enumerators.
+of its enumerators. Neither does a proof alone: it is also asked at points of regions that were proved.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,6 +24,8 @@ from rheo_proof.theorems.emptiness import bent, points, shown_empty
 from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.symbols import Symbol, vanishes
 
+Check = Callable[[Region, Point], int]
+"""Verify with plain numbers at a point of a proved region; how often that was done. Raises `SoundnessError`."""
 CHECKED = 10
 """So many points of each space are looked up in the regions that were found."""
 Differences = Sequence[tuple[Prefix, Any]]
@@ -50,12 +53,14 @@ class Refutation:
 class Decided:
     """What was found: regions proved, regions that are empty after all, and those that were neither proved nor refuted.
 
-    `shapes`: the proved regions, those that differ by a permutation counted once.
+    `shapes`: the proved regions, those that differ by a permutation counted once. `checked`: verifications with plain
+    numbers at points of proved regions.
     """
 
     proved: int = 0
     empty: int = 0
     open: int = 0
+    checked: int = 0
     shapes: set[Any] = field(default_factory=set)
     refutation: Refutation | None = None
 
@@ -72,10 +77,13 @@ def decide(
     limits: Limits,
     shape: Callable[[Region], Any] | None = None,
     guide: Point | None = None,
+    check: Check | None = None,
+    most: int | None = None,
 ) -> Decided:
     """Go through all regions that the computation needs, up to the first refutation; with a `guide`, to its region.
 
-    `concrete`: the model at a point of a region, and the scheme that the exact prover decides there.
+    `concrete`: the model at a point of a region, and the scheme that the exact prover decides there. `check` is what
+    is done at one point of each proved region, or of `most` of them.
     """
 
     def run(region: Region) -> Differences | SoundnessError:
@@ -86,19 +94,21 @@ def decide(
             return broken
 
     decided = Decided()
+    proved: list[Region] = []
     for part in parts:
         leaves: list[Region] = []
         for region, found in over_regions(part, run, guide):
             leaves.append(region)
             if not isinstance(found, SoundnessError) and all(vanishes(d) for _, d in found):
                 decided.proved += 1
+                proved.append(region)
                 if shape:
                     decided.shapes.add(shape(region))
             elif guide is None and bent(region) and shown_empty(region):
                 decided.empty += 1
             elif isinstance(found, SoundnessError):
-                if next(points(region), None) is not None:
-                    raise found
+                if (point := next(points(region), None)) is not None:
+                    raise SoundnessError(f"{found}; {placed(region, point)}") from found
                 decided.open += 1
             else:
                 decided.refutation = refuted(region, found, *concrete, guide)
@@ -107,7 +117,36 @@ def decide(
                 decided.open += 1
         if guide is None:
             check_cover(part, leaves)
+    if check:
+        decided.checked = checked(proved, check, most, limits)
     return decided
+
+
+def checked(proved: Sequence[Region], check: Check, most: int | None, limits: Limits) -> int:
+    """Verify with plain numbers at a point of each region, or of `most` of them; how often that was done."""
+    rng = random.Random(len(proved))
+    chosen = proved if most is None or len(proved) <= most else rng.sample(proved, most)
+    done = 0
+    for region in chosen:
+        limits.watch()
+        for point in islice(points(region, rng.randrange(1 << 30)), 1):
+            done += check(region, point)
+    return done
+
+
+def lossless(scheme: Scheme, model: ToyModel, where: str) -> int:
+    """Ask the exact prover about a model at which a scheme was proved; 1. Raises `SoundnessError` if it is biased."""
+    law = law_by_classes(scheme, model)
+    if law.first_wrong(model) is not None:
+        tv = law.total_variation(model)
+        raise SoundnessError(f"the symbolic run proves {where}, the exact prover finds TV {tv}")
+    return 1
+
+
+def placed(region: Region, point: Point) -> str:
+    """A region and a point in it, in words."""
+    at = ", ".join(f"{region.space.names[i]} = {value}" for i, value in sorted(point.items()))
+    return f"region {', '.join(described(region)) or 'everywhere'}, point {at}"
 
 
 def check_cover(part: Region, leaves: Sequence[Region]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +23,17 @@ RULES = ("rheo", "rrsw", "match", "flow")
 EVERY_ORDER = 4
 """Up to so many tokens, all orders of the tokens are run; beyond, one of each class of rearrangements."""
 FLOW_EVERY_ORDER = 3
+TREE_POINTS = 6
+"""In so many regions of each group of strings on a tree the exact prover is asked, too; at one node, in all."""
+ALIKE = "the rule treats tokens alike: one order of the tokens was run of each class"
 
 
 @dataclass
 class Statement:
-    """A statement about one rule. `place`: "node" or "tree"; `regions` and `shapes` are summed over its cases."""
+    """A statement about one rule. `place`: "node" or "tree"; `regions` and `shapes` are summed over its cases.
+
+    `assumed`: what a proof takes for granted; `checked`: verifications with plain numbers at points of its regions.
+    """
 
     rule: str
     place: str
@@ -35,6 +42,8 @@ class Statement:
     shapes: int | None = None
     empty: int = 0
     open: int = 0
+    checked: int = 0
+    assumed: str = ""
     refutation: Refutation | None = None
     parameters: Parameters | None = None
     stopped: str = ""
@@ -52,6 +61,7 @@ class Statement:
         self.regions += found.proved
         self.empty += found.empty
         self.open += found.open
+        self.checked += found.checked
         if found.shapes:
             self.shapes = (self.shapes or 0) + len(found.shapes)
         if found.refutation:
@@ -67,8 +77,10 @@ def node_statement(
     if base.verify == "flow" and not fault:
         return _flow_node(name, vocab, every, orders, limits)
     m = ", ".join(map(str, heads)) if heads else "0 to V - 1"
-    draft = "; q(x) = 1/(m + 1) on each head" if fault else ""
-    statement = Statement(name, "node", f"for all p and all t, V = {vocab}, m = {m}{'' if fault else orders}{draft}")
+    fills = "; fills: none or all" if fault or vocab > node_statements.EVERY_FILL else ""
+    draft = "; t falls along the tail; q(x) = 1/(m + 1) on each head" if fault else ""
+    quantifiers = f"for all p and all t, V = {vocab}, m = {m}{'' if fault else orders}{draft}{fills}"
+    statement = Statement(name, "node", quantifiers, assumed="" if every or fault else ALIKE)
     began = time.monotonic()
     for case in node_statements.cases(base.verify, vocab, tuple(heads), ordered=fault):
         parameters = named.fix(case.parameters(base))
@@ -76,8 +88,10 @@ def node_statement(
         if not isinstance(scheme.drafting, RheoDrafting):
             raise InputError(f"{name} is not on RheoSampling's tree")
         compute = partial(node_statements.differences, scheme, case, limits, fault)
+        check = None if fault else partial(node_statements.checked, scheme, case, token_orders(vocab, case.head, every))
         try:
-            found = decide(case.parts(every or fault), compute, (case.model, scheme), limits, case.shape)
+            parts = case.parts(every or fault)
+            found = decide(parts, compute, (case.model, scheme), limits, case.shape, check=check)
         except LimitReached as limit:
             statement.stopped = str(limit)
             break
@@ -88,8 +102,20 @@ def node_statement(
     return statement
 
 
+def token_orders(vocab: int, head: int, every: bool) -> list[list[int]]:
+    """The orders of the tokens in which points are checked: as they are, and, where rules are assumed to treat tokens
+    alike, two in which all but the first `head` are shuffled.
+    """
+    rng, orders = random.Random(vocab), [list(range(vocab))]
+    for _ in () if every else (1, 2):
+        tail = list(range(head, vocab))
+        orders.append([*range(head), *rng.sample(tail, len(tail))])
+    return orders
+
+
 def _flow_node(name: str, vocab: int, every: bool, orders: str, limits: Limits) -> Statement:
-    statement = Statement(name, "node", f"for all p, all t and all w in (0, 1], V = {vocab}{orders}; one reveal, (M)")
+    quantifiers = f"for all p, all t and all w in (0, 1], V = {vocab}{orders}; one reveal, (M)"
+    statement = Statement(name, "node", quantifiers, assumed="" if every else ALIKE)
     began = time.monotonic()
 
     def no_model(*_: Any) -> ToyModel:
@@ -99,7 +125,9 @@ def _flow_node(name: str, vocab: int, every: bool, orders: str, limits: Limits) 
         scheme = SCHEMES[name].build(Parameters(verify="flow"))
         compute = partial(flow_statement.differences, Flow(), vocab)
         parts = flow_statement.parts(vocab, every)
-        found = decide(parts, compute, (no_model, scheme), limits, partial(flow_statement.shape, vocab))
+        check = partial(flow_statement.checked, Flow(), vocab, token_orders(vocab, 0, every))
+        shape = partial(flow_statement.shape, vocab)
+        found = decide(parts, compute, (no_model, scheme), limits, shape, check=check)
         statement.add(found, Parameters(verify="flow"))
     except LimitReached as limit:
         statement.stopped = str(limit)
@@ -131,7 +159,9 @@ def tree_statement(
                 compute = partial(tree_statements.differences, scheme, drafted, unknowns, group, limits)
                 concrete = partial(unknowns.numbers, drafts=model)
                 guide = unknowns.point(model) if guided else None
-                found = decide([unknowns.whole()], compute, (concrete, scheme), limits, guide=guide)
+                check = None if guided else partial(tree_statements.checked, scheme, concrete)
+                exact = (concrete, scheme)
+                found = decide([unknowns.whole()], compute, exact, limits, None, guide, check, TREE_POINTS)
                 statement.add(found, parameters)
                 if statement.refutation:
                     break

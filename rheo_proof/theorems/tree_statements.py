@@ -7,6 +7,7 @@ for every prefix v and token x, Pr[S starts with v x] = Pr[v is a proper prefix 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -24,6 +25,7 @@ from rheo_proof.schemes.tree import Tree
 from rheo_proof.schemes.verifying.flow import Flow
 from rheo_proof.theorems.polynomials import Space
 from rheo_proof.theorems.regions import Point, Region
+from rheo_proof.theorems.regionwise import lossless, placed
 from rheo_proof.theorems.symbolic_run import Weighted, explored
 from rheo_proof.theorems.symbols import at_point, simplex
 from rheo_proof.theorems.unread import UnreadLaw, together, without_what_is_off
@@ -127,6 +129,11 @@ def differences(
         if together(v, group)
         for x in range(unknowns.vocab)
     ]
+
+
+def checked(scheme: Scheme, model_at: Callable[[Region, Point], ToyModel], region: Region, at: Point) -> int:
+    """Ask the exact prover at a point. Raises `SoundnessError` if it finds a bias."""
+    return lossless(scheme, model_at(region, at), placed(region, at))
 
 
 def stood(state: Any) -> Prefix:
