@@ -127,12 +127,17 @@ class Region:
                 found[fact] = self.facts[fact]
 
     def _inherit(self, part: Region, unknowns: set[int]) -> None:
-        """What is known of signs here and holds in a part that was cut off at a polynomial in these unknowns."""
+        """What is known of signs here and holds in a part that was cut off at a polynomial in these unknowns.
+
+        Raises `Empty` where a fact of the part contradicts it.
+        """
         touched = {j for i in unknowns for j in self._related(self.space.unknown(i))[0]}
         for known, signs in self._known.items():
             here = self.space.shape(known)[0]
             if not here & touched or (len(signs) == 1 and not here & set(part.solved)):
-                part._known[known] = signs
+                part._known[known] = signs & part.facts.get(known, ANY)
+                if not part._known[known]:
+                    raise Empty
 
     def _linear_signs(self, poly: Poly) -> Signs:
         order, facts = self._related(poly)
@@ -162,6 +167,7 @@ class Region:
 
     def where(self, poly: Poly, sign: int) -> Region | None:
         """The part where a polynomial has this sign; None if it is seen to be empty. May raise `Undecided`."""
+        poly = self.simplified(poly)
         try:
             return self._where(poly, sign) if sign in self.signs(poly) else None
         except Empty:
@@ -194,14 +200,16 @@ class Region:
         _, i, slope, rest = best
         up = self.sign(slope)
         if not up:
-            return (flat := self._solve(slope, cut)) and flat._solve(rest, cut)
+            return (flat := self._solve(slope, cut)) and flat._solve(flat.simplified(rest), cut)
         return self._replace(i, Fraction(-rest * up, slope * up), cut)
 
     def _replace(self, i: int, by: Fraction, cut: tuple[tuple[Poly, int], ...]) -> Region | None:
         """Replace an unknown everywhere; None if a fact turns out to be wrong."""
         facts: dict[Poly, Signs] = {}
+        touched = unknowns(by.above) | unknowns(by.below)
         for fact, signs in [*self.facts.items(), (self.space.unknown(i), frozenset((0, 1)))]:
-            new, _ = substituted(fact, i, *by)
+            new, changed = substituted(fact, i, *by)
+            touched |= unknowns(new) if changed else set()
             if not new:
                 if 0 not in signs:
                     return None
@@ -217,20 +225,25 @@ class Region:
             (new_above, m), (new_below, n) = substituted(above, i, *by), substituted(below, i, *by)
             solved[j] = Fraction(new_above * by.below ** max(n - m, 0), new_below * by.below ** max(m - n, 0))
         part = Region(self.space, facts, solved, cut)
-        touched = unknowns(by.above) | unknowns(by.below)
         self._inherit(part, {i, *touched})
         return part._flattened(touched)
 
     def _flattened(self, touched: set[int]) -> Region | None:
         """Solve for whatever is forced to be 0 here, after something happened to some unknowns."""
         for i in sorted(touched):
-            unknown = self.space.unknown(i)
-            order, facts = self._related(unknown)
+            order, facts = self._related(self.space.unknown(i))
             weak = [fact for fact, signs in facts.items() if 0 in signs]
             for poly in [*weak, *map(self.space.unknown, order)]:
                 if self.signs(poly) == {0}:
-                    return self._solve(poly, self.cuts)
+                    flat = self._solve(poly, self.cuts)
+                    return flat and flat._flattened(touched - set(flat.solved))
         return self
+
+    def simplified(self, poly: Poly) -> Poly:
+        """A polynomial of the same sign here, without the unknowns that are solved."""
+        for i in unknowns(poly) & set(self.solved):
+            poly, _ = substituted(poly, i, *self.solved[i])
+        return poly
 
     def contains(self, point: Mapping[int, Q]) -> bool:
         """Whether a point, given with all its unknowns, lies here."""
