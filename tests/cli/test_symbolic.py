@@ -32,6 +32,10 @@ def test_rules_are_proved_and_the_quantifiers_are_said(tmp_path: Path) -> None:
     assert [(s["rule"], s["place"], s["verdict"]) for s in content["statements"]] == [
         (rule, place, "proved") for place in ("node", "tree") for rule in ("rheo", "match")
     ]
+    assert all(s["assumed"] is None and s["points_checked"] > 0 for s in content["statements"])
+    points = sum(s["points_checked"] for s in content["statements"])
+    assert f"Run again with plain numbers at {points} points of proved regions" in run.words
+    assert content["missing"] == []
     quantifiers = content["statements"][2]["quantifiers"]
     assert quantifiers == "for all p at every prefix; q of random 0, V = 2, D = 2, K = 1, N = 2, m = 0"
 
@@ -80,6 +84,17 @@ def test_a_fault_that_makes_no_difference_is_not_called_proved() -> None:
     run = prove_here("symbolic", "--vocab", "2", "--fault", "own-probability", "--verify", "match", "--seed", "1")
     assert run.status == 3
     assert run.out.splitlines()[-1].startswith("NOT REFUTED:")
+
+
+def test_a_head_without_a_statement_is_named(tmp_path: Path) -> None:
+    sizes = ("--vocab", "4", "--slots", "2", "--nodes", "2", "--verify", "match")
+    run = prove_here("symbolic", *sizes, "--head", "3", "--json", str(tmp_path / "found.json"))
+    assert run.status == 0
+    assert "No tree: m = 3 needs slots of at least 3." in run.out
+    assert written(tmp_path / "found.json")["missing"] == ["No tree: m = 3 needs slots of at least 3."]
+    small = prove_here("symbolic", "--vocab", "2", "--slots", "2", "--nodes", "2", "--verify", "match", "--head", "2")
+    assert "No statement about one node: m = 2 needs V of at least 3." in small.out
+    assert "No tree" not in small.out
 
 
 def test_out_of_time_is_undecided() -> None:

@@ -331,6 +331,13 @@ def test_a_title_stays_a_comment() -> None:
     assert prism(process, ["a\nmodule b \u2028 \udc80"]).splitlines()[0] == "// a module b \\udc80"
 
 
+def test_a_label_with_a_gap_leaves_out_what_is_in_the_gap() -> None:
+    ends = [one((state, Q(1))) for state in range(1, 6)]
+    ways = tuple((state, Q(1, 5)) for state in range(1, 6))
+    process = Process((one(*ways), *ends), tuple("abcdef"), {"out_0": (1, 3, 4)})
+    assert 'label "out_0" = s=1 | (s>=3 & s<=4);' in text(process, "prism")
+
+
 def test_labels_are_read_back() -> None:
     strings: list[Prefix] = [(0,), (1, 0), (10,), (1, 0, 12)]
     assert [string_of(out(string)) for string in strings] == strings

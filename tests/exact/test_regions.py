@@ -24,7 +24,7 @@ from rheo_proof.theorems.emptiness import shown_empty
 from rheo_proof.theorems.linear import Row, interior, maximum
 from rheo_proof.theorems.node_statements import Case, differences
 from rheo_proof.theorems.polynomials import Space
-from rheo_proof.theorems.regions import Point, Region
+from rheo_proof.theorems.regions import Point, Region, Undecided
 from rheo_proof.theorems.symbols import Symbol, unknown
 
 RNG = random.Random(5)
@@ -111,11 +111,34 @@ def test_a_symbol_refuses_floats_and_numbers_of_another_region() -> None:
         x + 0.5
     with pytest.raises(TypeError):
         assert x < 0.5
+    with pytest.raises(TypeError, match="compared"):
+        assert x == 0.5
+    for nothing in (
+        lambda: x + 0.0,
+        lambda: 0.0 + x,
+        lambda: x * 1.0,
+        lambda: 1.0 * x,
+        lambda: x - 0.0,
+        lambda: x / 1.0,
+    ):
+        with pytest.raises(TypeError):
+            nothing()
+    assert (x + 0, x * 1) == (x, x)
     for convert in (float, int, round):
         with pytest.raises(TypeError):
             convert(x)
     with pytest.raises(SoundnessError, match="two regions"):
         x + other
+
+
+def test_a_symbol_and_a_law_of_symbols_are_in_no_set_or_table() -> None:
+    x = unknown(line(), 0)
+    for held in (x, Law([x, ONE - x])):
+        for ask in (lambda h: h in {ONE}, lambda h: {Q(1, 3): ONE}.get(h), lambda h: {h}):
+            with pytest.raises(TypeError, match="no hash"):
+                ask(held)
+    with pytest.raises(Undecided):
+        assert x in [ONE - x, x]
 
 
 def test_a_law_takes_symbols_and_still_refuses_floats() -> None:
@@ -137,6 +160,26 @@ def test_division_by_what_is_zero_in_the_region_is_an_error() -> None:
     assert x == y
     with pytest.raises(SoundnessError, match="division by zero"):
         ONE / (x - y)
+
+
+def test_the_inverse_of_what_is_negative_is_negative() -> None:
+    region = line()
+    low = region.where(region.space.unknown(0) - region.space.unknown(1), -1)
+    assert low is not None
+    x, y = unknown(low, 0), unknown(low, 1)
+    assert (ONE / (x - y)).at({0: Q(1, 4), 1: Q(1, 2)}) == -4
+    assert ONE / (x - y) < 0
+
+
+def test_equal_numbers_are_at_most_and_at_least_each_other() -> None:
+    region = line()
+    flat = region.where(region.space.unknown(0) - region.space.unknown(1), 0)
+    assert flat is not None
+    x, y = unknown(flat, 0), unknown(flat, 1)
+    assert x <= y
+    assert x >= y
+    assert not x < y
+    assert not x > y
 
 
 # Regions
@@ -231,6 +274,41 @@ def test_a_contradiction_between_products_is_found_and_none_is_invented() -> Non
     assert next(points_of(bent(Fraction(7, 8))), None) is None
     assert not shown_empty(bent(Fraction(6, 8)))
     assert next(points_of(bent(Fraction(6, 8))), None) is not None
+
+
+def test_a_region_with_points_on_its_boundary_alone_is_not_called_empty() -> None:
+    space = Space([["x"]])
+    x, one = space.unknown(0), space.constant(ONE)
+    assert not shown_empty(Region.whole(space, [x * x - one, one - x]))
+    assert shown_empty(Region.whole(space, [one - x], [x * x - one]))
+
+
+def three() -> tuple[Region, Any, Any, Any, Any]:
+    """Points (a, b, c) with a + b + c at most 1; a, b, c and 1."""
+    space = Space([["a", "b", "c"]])
+    a, b, c = map(space.unknown, range(3))
+    one = space.constant(ONE)
+    return Region.whole(space, [one - a - b - c]), a, b, c, one
+
+
+def test_what_a_zero_forces_to_be_zero_is_solved_too() -> None:
+    whole, a, b, c, one = three()
+    corner = whole.where(a - one, 0)
+    assert corner is not None
+    assert (corner.solved.keys(), corner.facts) == ({0, 1, 2}, {})
+    parts = [corner.where(b * c + 2 * b - one, sign) for sign in (1, -1, 0)]
+    assert [part is not None and part.contains({0: ONE, 1: ZERO, 2: ZERO}) for part in parts] == [False, True, False]
+
+
+def test_what_was_known_of_a_sign_gives_way_to_a_fact() -> None:
+    whole, a, b, c, one = three()
+    part: Region | None = whole
+    for poly, sign in ((6 * a * b - c, -1), (48 * a + 16 * c**2 - 9 * one, 0), (b, 0)):
+        assert part is not None
+        assert 0 in part.signs(c)
+        part = part.where(poly, sign)
+    assert part is not None
+    assert part.signs(c) == {1}
 
 
 def test_a_zero_of_a_product_is_solved_where_the_coefficient_has_a_sign() -> None:

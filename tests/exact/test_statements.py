@@ -25,7 +25,7 @@ from rheo_proof.theorems.emptiness import points
 from rheo_proof.theorems.node_statements import Case, cases
 from rheo_proof.theorems.regions import Point, Region
 from rheo_proof.theorems.regionwise import check_cover
-from rheo_proof.theorems.statements import RULES, node_statement, tree_statement
+from rheo_proof.theorems.statements import ALIKE, RULES, Statement, node_statement, tree_statement
 from rheo_proof.theorems.symbols import at_point, vanishes
 from tests.exact.test_regions import small
 
@@ -197,6 +197,28 @@ def test_a_case_names_its_slots() -> None:
         (1, "X", 2),
         (1, "pruned", 1),
     ]
+
+
+def test_every_number_of_fills_is_run_up_to_four_tokens() -> None:
+    assert [(case.kept, case.slots) for case in cases("rheo", 4, (0,))] == [
+        ("X", 1),
+        ("some", 2),
+        ("some", 3),
+        ("all", 4),
+    ]
+    assert [case.slots for case in cases("rheo", 5, (0,))] == [1, 5]
+
+
+def test_what_is_assumed_or_left_out_is_said() -> None:
+    def statement(vocab: int, fault: bool = False) -> Statement:
+        return node_statement("rheo", SCHEMES["rheo"], vocab, (vocab - 1,), Parameters(), Limits(), fault)
+
+    assert not statement(4).assumed
+    assert "fills" not in statement(4).quantifiers
+    assert statement(5).assumed == ALIKE
+    assert statement(5).quantifiers.endswith("up to the order of the tokens; fills: none or all")
+    assert statement(5).checked > statement(5).regions >= 1
+    assert "; t falls along the tail; " in statement(3, fault=True).quantifiers
 
 
 def test_the_command_line_knows_the_same_rules() -> None:
