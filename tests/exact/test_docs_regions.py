@@ -12,8 +12,8 @@ from rheo_proof.exact.limits import Limits
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.scheme import Parameters, plain
 from rheo_proof.theorems.cutting import over_regions
-from rheo_proof.theorems.node_statements import Case, differences
-from rheo_proof.theorems.statements import EVERY_ORDER, FLOW_EVERY_ORDER
+from rheo_proof.theorems.node_statements import EVERY_FILL, Case, differences
+from rheo_proof.theorems.statements import EVERY_ORDER, FLOW_EVERY_ORDER, TREE_POINTS, token_orders
 from tests.cli.program import prove_here
 from tests.exact.test_docs_compare import settled
 from tests.exact.test_statements import NODE_FAULTS
@@ -44,7 +44,11 @@ def test_the_counts_of_regions_are_right() -> None:
 
 
 def test_the_sentences_about_sizes_and_faults_are_right() -> None:
-    assert (EVERY_ORDER, FLOW_EVERY_ORDER) == (4, 3)
+    assert (EVERY_ORDER, FLOW_EVERY_ORDER, EVERY_FILL, TREE_POINTS) == (4, 3, 4, 6)
+    assert "beyond four tokens, with no fills and with all of them" in PAGE
+    assert "on trees in up to six regions for each branch" in PAGE
+    assert "tried in\ntwo other orders" in PAGE
+    assert (len(token_orders(5, 0, every=False)), len(token_orders(4, 0, every=True))) == (3, 1)
     assert "Up to four tokens (three for FlowVerification) all orders" in PAGE
     assert len(SHOWN) == 2
     assert set(NODE_FAULTS) < set(FAULTS)
