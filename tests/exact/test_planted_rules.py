@@ -187,7 +187,10 @@ def at_an_irrational_point(r: Law) -> bool:
 
 
 def test_a_rule_that_is_wrong_at_irrational_points_alone_is_undecided() -> None:
-    found = decided(lambda r, t, x: acceptance(r, t, x) / (2 if at_an_irrational_point(r) else 1), vocab=2)
+    def accept(r: Law, t: Law, x: int) -> Q:
+        return acceptance(r, t, x) / (2 if at_an_irrational_point(r) and r[x] < t[x] else 1)
+
+    found = decided(accept, vocab=2)
     assert (found.verdict, found.refutation) == ("undecided", None)
     assert found.open
 
