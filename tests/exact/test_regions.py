@@ -300,6 +300,32 @@ def test_what_a_zero_forces_to_be_zero_is_solved_too() -> None:
     assert [part is not None and part.contains({0: ONE, 1: ZERO, 2: ZERO}) for part in parts] == [False, True, False]
 
 
+def test_all_that_a_zero_forces_to_be_zero_is_solved_at_once() -> None:
+    space = Space([["a", "b", "c"]])
+    a, b, c = map(space.unknown, range(3))
+    part = Region.whole(space, [c - a, c - b]).where(c, 0)
+    assert part is not None
+    assert part.solved.keys() == {0, 1, 2}
+
+
+def test_a_zero_that_is_solved_in_two_steps_holds_no_solved_unknown() -> None:
+    space = Space([["a", "b", "c"]])
+    a, b, c = map(space.unknown, range(3))
+    part = Region.whole(space, [-a]).where(a * b + a**2 + c**2 - space.constant(Q(1, 4)), 0)
+    assert part is not None
+    assert part.solved.keys() == {0}
+    assert part.facts == {c**2 - space.constant(Q(1, 4)): {0}}
+
+
+def test_a_part_whose_facts_contradict_what_was_known_is_empty() -> None:
+    space = Space([["a", "b", "c"]])
+    a, b, c = map(space.unknown, range(3))
+    part = Region.whole(space, (), [a, b]).where(a * b + c, -1)
+    assert part is not None
+    assert part.signs(a * b) == {1}
+    assert part.where(c, 0) is None
+
+
 def test_what_was_known_of_a_sign_gives_way_to_a_fact() -> None:
     whole, a, b, c, one = three()
     part: Region | None = whole
