@@ -138,7 +138,9 @@ def cases(rule: str, vocab: int, heads: tuple[int, ...] = (), ordered: bool = Fa
 
 def checked(scheme: Scheme, case: Case, orders: Sequence[Sequence[int]], region: Region, at: Point) -> int:
     """Ask the exact prover at a point, the tokens in several orders. Raises `SoundnessError` if it finds a bias."""
-    return sum(lossless(scheme, case.model(region, at, order), placed(region, at)) for order in orders)
+    return sum(
+        lossless(scheme, case.model(region, at, order), f"{placed(region, at)}, tokens {order}") for order in orders
+    )
 
 
 def differences(
