@@ -22,7 +22,8 @@ SWEEP = ("--models", "3", "--vocab", "3", "--slots", "2", "--nodes", "3")
 @pytest.mark.parametrize("kind", sweep.SWEEPS)
 def test_a_sweep_is_a_table_json_and_a_picture_of_the_same_means(kind: str, tmp_path: Path) -> None:
     target, picture = tmp_path / "s.json", tmp_path / "s.svg"
-    run = prove_here("compare", "--sweep", kind, *SWEEP, "--json", str(target), "--plot", str(picture))
+    sizes = SWEEP[:-2] if kind == "nodes" else SWEEP
+    run = prove_here("compare", "--sweep", kind, *sizes, "--json", str(target), "--plot", str(picture))
     assert (run.status, run.err) == (0, "")
     content = written(target)
     for label, values in content["curves"].items():
