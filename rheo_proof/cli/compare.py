@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import click
 from rich.progress import Progress
 
-from rheo_proof.cli.options import COUNT, check_different, names_of
+from rheo_proof.cli.options import COUNT, check_targets, names_of, refuse_empty
 from rheo_proof.cli.request import agreed, models
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.report.comparison import (
+    Curves,
     comparison_as_json,
     show_comparison,
     show_covered,
@@ -21,7 +22,7 @@ from rheo_proof.report.comparison import (
     verdict,
 )
 from rheo_proof.report.console import plain_console, show_remedy
-from rheo_proof.report.json_file import check_target, write_json
+from rheo_proof.report.json_file import write_json
 from rheo_proof.report.plots import Bar, check_plot, draw_bars, draw_curves
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.comparison import chosen, compare, ranked, status
@@ -64,20 +65,14 @@ def compare_command(context: click.Context, /, **options: Any) -> None:
 
     Without --sweep all of them on one model; exit status 1 if one that ought to be lossless is not.
     """
-    for name in ("model", "json_path", "plot", "family"):
-        if options[name] == "":
-            raise InputError(f"--{name.removesuffix('_path')} is empty; give it a value or leave it out")
+    refuse_empty(options, "model", "json_path", "plot", "family")
     for name in ONLY["table" if options["sweep"] else "sweep"]:
         if options[name] not in (None, ()):
             does = "does not go with" if options["sweep"] else "goes with"
             raise InputError(f"--{name}: {does} --sweep")
-    if options["json_path"]:
-        check_target(options["json_path"], options["model"])
+    check_targets(options, "json_path", "plot")
     if options["plot"]:
-        check_target(options["plot"], options["model"])
         check_plot(options["plot"])
-    if options["json_path"] and options["plot"]:
-        check_different(("--json", options["json_path"]), ("--plot", options["plot"]))
     context.exit(curves(options) if options["sweep"] else side_by_side(options))
 
 
@@ -143,9 +138,10 @@ def curves(options: dict[str, Any]) -> int:
         out.print(f"NOT DECIDED: {limit}.")
         show_remedy(out, [str(limit)])
         return 3
-    show_sweep(out, sweep, drawn, vocab, base, count, first)
+    found = Curves(kind, sweep, drawn, vocab, base, count, first)
+    show_sweep(out, found)
     if options["json_path"]:
-        write_json(options["json_path"], sweep_as_json(kind, sweep, drawn, vocab, base, count, first))
+        write_json(options["json_path"], sweep_as_json(found))
     if options["plot"]:
         heading = f"{sweep.models}; {count} models, V = {vocab}, D = {base.depth}, K = {base.slots}"
         draw_curves(

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from rheo_proof.cli.options import check_targets, refuse_empty
 from rheo_proof.cli.single import Single, single, single_options
-from rheo_proof.exact.errors import InputError, LimitReached
-from rheo_proof.report.json_file import check_target, write_text
+from rheo_proof.exact.errors import LimitReached
+from rheo_proof.report.json_file import write_text
 from rheo_proof.theorems.chain import markov_chain
 from rheo_proof.theorems.export import FORMATS
 from rheo_proof.theorems.policy_process import policy_process
@@ -29,10 +30,8 @@ def export(context: click.Context, /, **options: Any) -> None:
     Every random request is a transition with its exact probability; the label out_0_1 is held where 0,1 is the output.
     """
     path = options["output"]
-    if path == "":
-        raise InputError("--output is empty; give it a value or leave it out")
-    if path:
-        check_target(path, options["model"])
+    refuse_empty(options, "output")
+    check_targets(options, "output")
     asked = single(options)
     try:
         process = made(asked, options["complete"])

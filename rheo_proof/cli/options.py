@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rheo_proof.exact.errors import InputError
+from rheo_proof.report.json_file import check_target
 
 MOST = 10**9
 
@@ -42,6 +45,31 @@ def names_of(parts: tuple[str, ...], option: str) -> list[str]:
         written = ",".join(parts)
         raise InputError(f"{option} has an empty name in {written!r}, expected names such as {option} rheo,flow")
     return names
+
+
+def spelled(name: str) -> str:
+    """The option that a parameter stands for, as it is written.
+
+    >>> spelled("json_path")
+    '--json'
+    """
+    return "--" + name.removesuffix("_path").replace("_", "-")
+
+
+def refuse_empty(options: Mapping[str, Any], *names: str) -> None:
+    """Raise `InputError` if one of these options was given without a value."""
+    for name in names:
+        if options[name] == "":
+            raise InputError(f"{spelled(name)} is empty; give it a value or leave it out")
+
+
+def check_targets(options: Mapping[str, Any], *names: str) -> None:
+    """Raise `InputError` now if a file that one of these options names cannot be written, or if two are one file."""
+    asked = [(spelled(name), options[name]) for name in names if options[name]]
+    for _, path in asked:
+        check_target(path, options["model"])
+    for one, other in combinations(asked, 2):
+        check_different(one, other)
 
 
 def check_different(one: tuple[str, str], other: tuple[str, str]) -> None:

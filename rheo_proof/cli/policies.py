@@ -10,12 +10,12 @@ import click
 from rich.progress import Progress
 
 from rheo_proof.cli.certify import certify, check_certifiable
-from rheo_proof.cli.options import COUNT
+from rheo_proof.cli.options import COUNT, check_targets, refuse_empty
 from rheo_proof.cli.request import models
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.report.console import plain_console
-from rheo_proof.report.json_file import check_targets, write_json
+from rheo_proof.report.json_file import write_json
 from rheo_proof.report.policies import policies_as_json, show_covered, show_decided, show_exposed, verdict_of
 from rheo_proof.schemes.scheme import Parameters
 from rheo_proof.theorems.adversary import Adversary, Decided, decide
@@ -71,12 +71,10 @@ def policies_command(context: click.Context, /, **options: Any) -> None:
     For every string the smallest and the largest probability over all predictable policies; lossless iff both are the
     target's. Otherwise the policy that exposes the rule is shown.
     """
-    for name in ("model", "json_path", "certificate_path"):
-        if options[name] == "":
-            raise InputError(f"--{name.removesuffix('_path')} is empty; give it a value or leave it out")
+    refuse_empty(options, "model", "json_path", "certificate_path")
     notes: list[str] = []
     adversaries, sources = asked(options, notes)
-    check_targets(options["json_path"], options["certificate_path"], options["model"])
+    check_targets(options, "json_path", "certificate_path")
     check_certifiable(options["certificate_path"], adversaries)
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     limits = Limits(deadline=deadline)

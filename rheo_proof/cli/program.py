@@ -14,7 +14,7 @@ from rheo_proof.cli.certify import certify
 from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
 from rheo_proof.cli.export import export
-from rheo_proof.cli.options import COUNT
+from rheo_proof.cli.options import COUNT, check_targets, refuse_empty
 from rheo_proof.cli.plan import plan
 from rheo_proof.cli.policies import policies_command
 from rheo_proof.cli.request import CLASSES, Request, request
@@ -25,7 +25,7 @@ from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import rational
 from rheo_proof.report.console import plain_console, show_counterexample, show_coverage, show_law, show_results, table
-from rheo_proof.report.json_file import check_targets, run_as_json, verdict_of, write_json
+from rheo_proof.report.json_file import run_as_json, verdict_of, write_json
 from rheo_proof.schemes.scheme import RULES
 from rheo_proof.theorems import checker, policy_checker
 from rheo_proof.theorems.agreement import replay_agrees
@@ -94,9 +94,7 @@ def cli(context: click.Context, /, **options: Any) -> None:
 def main_command(options: dict[str, Any]) -> int:
     """Decide, show, write; the exit status."""
     names = ("depth", "slots", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale")
-    for name in ("fault", "model", "json_path", "certificate_path"):
-        if options[name] == "":
-            raise InputError(f"--{OPTION.get(name, name)} is empty; give it a value or leave it out")
+    refuse_empty(options, "fault", "model", "json_path", "certificate_path")
     given = {name: options[name] for name in names if options[name] is not None}
     for name in ("proxy_scale", "fill_scale"):
         if name in given:
@@ -113,7 +111,7 @@ def main_command(options: dict[str, Any]) -> int:
         options["seed"],
         options["families"],
     )
-    check_targets(options["json_path"], options["certificate_path"], options["model"])
+    check_targets(options, "json_path", "certificate_path")
     deadline = time.monotonic() + options["timeout"] if options["timeout"] else None
     classes = options["max_classes"] or asked.classes
     keep_laws = bool(options["json_path"] or options["certificate_path"])

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rheo_proof.cli.options import COUNT
+from rheo_proof.cli.options import COUNT, refuse_empty
 from rheo_proof.cli.request import request
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.limits import Limits
@@ -93,9 +93,7 @@ class Single:
 
 def single(options: dict[str, Any]) -> Single:
     """What the options say. Raises `InputError` for whatever is out of range, unknown, or contradicts something."""
-    for name in ("fault", "scheme", "model", "family"):
-        if options[name] == "":
-            raise InputError(f"--{name} is empty; give it a value or leave it out")
+    refuse_empty(options, "fault", "scheme", "model", "family")
     for name in ONLY_POLICIES:
         if options[name] and not options["policies"]:
             raise InputError(f"--{name.replace('_', '-')} goes with --policies only")

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rheo_proof.cli.compare import watched
+from rheo_proof.cli.options import check_targets, refuse_empty
 from rheo_proof.exact.errors import InputError, LimitReached
 from rheo_proof.exact.families import FAMILIES, family_model
 from rheo_proof.exact.files import load_json, read_model
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.report.console import plain_console
-from rheo_proof.report.json_file import check_target, write_json
+from rheo_proof.report.json_file import write_json
 from rheo_proof.schemes.faults import FAULTS
 from rheo_proof.schemes.scheme import SCHEMES, Named, Parameters
 from rheo_proof.theorems.zoo import look_up
@@ -63,11 +64,8 @@ def symbolic(context: click.Context, /, **options: Any) -> None:
         import sympy  # noqa: F401
     except ImportError:
         raise InputError("rheo-prove symbolic needs sympy; pip install 'rheo-proof[symbolic]'") from None
-    for name in ("fault", "model", "json_path"):
-        if options[name] == "":
-            raise InputError(f"--{name.removesuffix('_path')} is empty; give it a value or leave it out")
-    if options["json_path"]:
-        check_target(options["json_path"], options["model"])
+    refuse_empty(options, "fault", "model", "json_path")
+    check_targets(options, "json_path")
     context.exit(run(options))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -132,46 +133,45 @@ def text(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
 
 
-def show_sweep(
-    console: Console,
-    sweep: Sweep,
-    drawn: Mapping[str, Sequence[Fraction]],
-    vocab: int,
-    base: Parameters,
-    count: int,
-    first: int,
-) -> None:
+@dataclass(frozen=True)
+class Curves:
+    """The curves of a sweep, `drawn` with a mean for each point over `count` models from seed `first` on."""
+
+    kind: str
+    sweep: Sweep
+    drawn: Mapping[str, Sequence[Fraction]]
+    vocab: int
+    base: Parameters
+    count: int
+    first: int
+
+
+def show_sweep(console: Console, curves: Curves) -> None:
     """A row for each curve, a column for each point, and what was covered."""
+    sweep, first = curves.sweep, curves.first
     shown = table("mean E[tau]+1", *(point.label for point in sweep.points), title=f"Swept: {sweep.axis}")
-    for label, values in drawn.items():
+    for label, values in curves.drawn.items():
         shown.add_row(label, *map(decimal, values))
     console.print(shown)
     console.print(
-        f"Covered: {len(drawn)} curves, each point the exact mean over {count} models (seeds {first} to "
-        f"{first + count - 1}), rounded here; {sweep.models}; V = {vocab}, {describe(base)}, unless swept; every law "
-        f"decided lossless; exact rationals ({NUMBER_TYPE})."
+        f"Covered: {len(curves.drawn)} curves, each point the exact mean over {curves.count} models (seeds {first} to "
+        f"{first + curves.count - 1}), rounded here; {sweep.models}; V = {curves.vocab}, {describe(curves.base)}, "
+        f"unless swept; every law decided lossless; exact rationals ({NUMBER_TYPE})."
     )
     console.print("Not covered: other models and sizes; what drafting and verification cost in an engine.")
 
 
-def sweep_as_json(
-    kind: str,
-    sweep: Sweep,
-    drawn: Mapping[str, Sequence[Fraction]],
-    vocab: int,
-    base: Parameters,
-    count: int,
-    first: int,
-) -> dict[str, Any]:
+def sweep_as_json(curves: Curves) -> dict[str, Any]:
     """The curves, means as fractions."""
+    sweep = curves.sweep
     return {
-        "sweep": kind,
+        "sweep": curves.kind,
         "axis": sweep.axis,
         "models": sweep.models,
-        "count": count,
-        "seed": first,
-        "vocab": vocab,
-        "scheme": base.as_json(),
+        "count": curves.count,
+        "seed": curves.first,
+        "vocab": curves.vocab,
+        "scheme": curves.base.as_json(),
         "points": [point.label for point in sweep.points],
-        "curves": {label: list(map(str, values)) for label, values in drawn.items()},
+        "curves": {label: list(map(str, values)) for label, values in curves.drawn.items()},
     }

@@ -103,14 +103,6 @@ def check_target(path: str, model: str | None = None) -> None:
         raise InputError(f"{path}: the folder {folder} cannot be written to")
 
 
-def check_targets(json_path: str | None, certificate_path: str | None, model: str | None) -> None:
-    """`check_target` for both of these files, which must not be one."""
-    for path in filter(None, (json_path, certificate_path)):
-        check_target(path, model)
-    if json_path and certificate_path and Path(json_path).resolve() == Path(certificate_path).resolve():
-        raise InputError(f"--json and --certificate: both are {json_path}; name two files")
-
-
 def write_json(path: str, content: Any) -> None:
     """Write the file whole or not at all. Raises `InputError` when it cannot be written."""
 
