@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from decimal import Context, Decimal, Overflow, Underflow
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -15,6 +15,9 @@ Constant: TypeAlias = Any
 """A `Q`, or one of the floats inf, -inf and nan."""
 
 DIGITS = 50
+LARGEST = 2000
+"""Beyond e^2000 a number is infinite, below e^-2000 it is 0: far below the 50 digits that are promised."""
+
 _CONTEXT = Context(prec=DIGITS, traps=[])
 
 INFINITY = math.inf
@@ -65,19 +68,16 @@ def _rational(value: Decimal) -> Constant:
 
 @lru_cache(maxsize=1 << 12)
 def exponential(c: Constant) -> Constant:
-    """e^c to 50 digits.
+    """e^c to 50 digits; 0 and infinity beyond e^2000 either way.
 
     >>> exponential(ZERO) == 1, float(exponential(ONE))
     (True, 2.718281828459045)
     """
     if not finite(c):
         return ZERO if c < 0 else c
-    if abs(c) > 10**6:
+    if abs(c) > LARGEST:
         return INFINITY if c > 0 else ZERO
-    _CONTEXT.clear_flags()
-    with_digits = _CONTEXT.divide(Decimal(int(c.numerator)), Decimal(int(c.denominator)))
-    result = _rational(_CONTEXT.exp(with_digits))
-    return ZERO if _CONTEXT.flags[Underflow] and not _CONTEXT.flags[Overflow] else result
+    return _rational(_CONTEXT.exp(_CONTEXT.divide(Decimal(int(c.numerator)), Decimal(int(c.denominator)))))
 
 
 @lru_cache(maxsize=1 << 12)

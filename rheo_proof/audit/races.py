@@ -24,8 +24,14 @@ GUARD = Q(1, 10**6)
 """Constants inside noise up to this size, as in -log(u + 1e-20), are ignored; what that changes enters the slack."""
 
 
+NEGLIGIBLE = Q(1, 10**800)
+
+
 class Clock(NamedTuple):
-    """The form of a cell in a race: increasing (`sign` 1) or decreasing (-1) in E / rate, by a function `shape`."""
+    """The form of a cell in a race: increasing (`sign` 1) or decreasing (-1) in E / rate, by a function `shape`.
+
+    In logarithmic shapes `rate` is the logarithm of the rate; `Race` makes numbers of it that do not overflow.
+    """
 
     latent: Latent
     complement: bool
@@ -115,7 +121,7 @@ def _form(steps: Sequence[Step]) -> tuple[Q, int, tuple[Any, ...], Q] | None:
             rest = rest[1:]
         direction, suffix = _suffix(rest[1:])
         # s log E + b = s log(E e^(b/s))
-        return exponential(-b / s), (1 if s > ZERO else -1) * direction, ("log", s, suffix), guard
+        return -b / s, (1 if s > ZERO else -1) * direction, ("log", s, suffix), guard
     direction, suffix = _suffix(rest)
     return ONE / scale, sign * direction, ("linear", suffix), guard
 
@@ -141,12 +147,23 @@ class Race:
             clocks.append(found)
         if len({(each.shape, each.sign) for each in clocks}) > 1:
             refuse("race of random numbers", "the numbers are not one function of their noise")
-        self.clocks = clocks
         self.earliest = (clocks[0].sign > 0) is not largest
+        if clocks[0].shape[0] == "log":
+            # Only ratios of rates matter.
+            top = max(each.rate for each in clocks)
+            clocks = [each._replace(rate=exponential(each.rate - top)) for each in clocks]
+        self.clocks = clocks
+        if not self.earliest and not all(each.rate for each in clocks):
+            refuse("race of random numbers", "one of the weights is too small")
 
     def winner(self, among: Sequence[int]) -> int:
         """Which of these cells wins, decided now."""
-        if len(among) == 1:
+        running = [i for i in among if self.clocks[i].rate]
+        if len(running) < len(among):
+            # Rates of e^-2000 and less, as of logits masked with -1e9.
+            self.clocks[0].latent.run.ignored(NEGLIGIBLE)
+            among = running or among
+        if len(among) == 1 or not running:
             return among[0]
         clocks = [self.clocks[i] for i in among]
         for each in clocks:

@@ -195,3 +195,11 @@ def test_cutting_loses_no_probability_and_the_halves_are_on_their_sides(function
         assert all(sum(x * y for x, y in zip(a, ray, strict=True)) <= 0 for cone in below for ray in cone)
         assert all(sum(x * y for x, y in zip(a, ray, strict=True)) >= 0 for cone in above for ray in cone)
         regions = above or below
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e4, -1e5])
+def test_large_logits_and_masks_of_minus_a_billion_race_as_they_should(scale):
+    logits = [scale, scale + math.log(3), -1e9]
+    law = explore(lambda run: int(argmax([w - run.exponential().log() for w in logits]))).law
+    assert set(law) == {0, 1}
+    assert abs(float(law[1]) - 0.75) < 1e-10
