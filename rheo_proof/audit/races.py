@@ -162,8 +162,10 @@ class Race:
         if len(running) < len(among):
             # Rates of e^-2000 and less, as of logits masked with -1e9.
             self.clocks[0].latent.run.ignored(NEGLIGIBLE)
+            if not running and len(among) > 1:
+                refuse("race of random numbers", "the order of numbers with negligible weights was asked for")
             among = running or among
-        if len(among) == 1 or not running:
+        if len(among) == 1:
             return among[0]
         clocks = [self.clocks[i] for i in among]
         for each in clocks:
