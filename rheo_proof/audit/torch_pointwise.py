@@ -1,0 +1,256 @@
+"""Operations element by element on random numbers: arithmetic, comparisons, logic, and choices between two tensors."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from rheo_proof.audit.arithmetic import RELATIONS, apply
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question
+from rheo_proof.audit.torch_call import Call, handles
+from rheo_proof.audit.torch_move import cast
+from rheo_proof.audit.torch_store import AuditTensor, build, fresh, ids_of, is_continuous
+
+
+def truth(x: Any) -> Any:
+    """Whether an element counts as true: a bool, or a `Question`."""
+    if is_continuous(x):
+        return apply("ne", x, 0)
+    return x if isinstance(x, Cell) else bool(x)
+
+
+def known(x: Any) -> bool:
+    """The same, decided now."""
+    return bool(truth(x))
+
+
+def _sum(x: Any, y: Any, alpha: Any) -> Any:
+    return apply("add", x, y if alpha in (None, 1) else apply("mul", y, alpha))
+
+
+def _difference(x: Any, y: Any, alpha: Any) -> Any:
+    return apply("sub", x, y if alpha in (None, 1) else apply("mul", y, alpha))
+
+
+def _quotient(x: Any, y: Any, rounding: Any) -> Any:
+    quotient = apply("div", x, y)
+    return quotient if rounding is None else apply(rounding, quotient)
+
+
+def _infinite(x: Any) -> Any:
+    if isinstance(x, Opaque):
+        return x
+    return Question(lambda: bool(apply("eq", x, math.inf)) or bool(apply("eq", x, -math.inf)), "is infinite")
+
+
+def _sigmoid(x: Any) -> Any:
+    return apply("reciprocal", apply("add", apply("exp", apply("neg", x)), 1))
+
+
+def _same(x: Any, *_: Any) -> Any:
+    return x
+
+
+ARITHMETIC: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "add": (("self", "other", "alpha"), _sum),
+    "sub": (("self", "other", "alpha"), _difference),
+    "rsub": (("self", "other", "alpha"), lambda x, y, alpha: _difference(y, x, alpha)),
+    "mul": (("self", "other"), lambda x, y: apply("mul", x, y)),
+    "div": (("self", "other", "rounding_mode"), _quotient),
+    "floor_divide": (("self", "other"), lambda x, y: _quotient(x, y, "floor")),
+    "pow": (("self", "exponent"), lambda x, y: apply("pow", x, y)),
+    "square": (("self",), lambda x: apply("pow", x, 2)),
+    "neg": (("self",), lambda x: apply("neg", x)),
+    "abs": (("self",), lambda x: apply("abs", x)),
+    "reciprocal": (("self",), lambda x: apply("reciprocal", x)),
+    "log": (("self",), lambda x: apply("log", x)),
+    "log1p": (("self",), lambda x: apply("log1p", x)),
+    "exp": (("self",), lambda x: apply("exp", x)),
+    "expm1": (("self",), lambda x: apply("sub", apply("exp", x), 1)),
+    "sqrt": (("self",), lambda x: apply("sqrt", x)),
+    "rsqrt": (("self",), lambda x: apply("reciprocal", apply("sqrt", x))),
+    "sigmoid": (("self",), _sigmoid),
+    "relu": (("self",), lambda x: apply("clamp", x, 0, None)),
+    "floor": (("self",), lambda x: apply("floor", x)),
+    "ceil": (("self",), lambda x: apply("ceil", x)),
+    "trunc": (("self",), lambda x: apply("trunc", x)),
+    "clamp": (("self", "min", "max"), lambda x, low, high: apply("clamp", x, low, high)),
+    "clamp_min": (("self", "min"), lambda x, low: apply("clamp", x, low, None)),
+    "clamp_max": (("self", "max"), lambda x, high: apply("clamp", x, None, high)),
+    "maximum": (("self", "other"), lambda x, y: apply("maximum", x, y)),
+    "minimum": (("self", "other"), lambda x, y: apply("minimum", x, y)),
+    "addcmul": (
+        ("self", "tensor1", "tensor2", "value"),
+        lambda x, y, z, c: apply("add", x, apply("mul", apply("mul", y, z), c)),
+    ),
+    "addcdiv": (
+        ("self", "tensor1", "tensor2", "value"),
+        lambda x, y, z, c: apply("add", x, apply("mul", apply("div", y, z), c)),
+    ),
+    "isnan": (("self",), lambda x: x if isinstance(x, Opaque) else False),
+    "isinf": (("self",), _infinite),
+    "nan_to_num": (("self", "nan", "posinf", "neginf"), _same),
+}
+"""Operations on continuous numbers: the arguments that count, and what is done to one element of each."""
+ORDERS: dict[str, Callable[[Any, Any], Any]] = {name: getattr(operator, name) for name in RELATIONS}
+LOGIC: dict[str, Callable[..., bool]] = {
+    "not": lambda x: not known(x),
+    "and": lambda x, y: known(x) and known(y),
+    "or": lambda x, y: known(x) or known(y),
+    "xor": lambda x, y: known(x) is not known(y),
+}
+
+
+def columns(call: Call, names: Sequence[str], like: torch.Tensor, convert: bool) -> list[list[Any]]:
+    """The elements of each argument, expanded to the shape of the result; a number counts for every element.
+
+    With `convert`, as the type in which torch computes: what enters a comparison is what was rounded to it.
+    """
+    tensors = {name: call.tensor(name) for name in names if isinstance(call[name], torch.Tensor)}
+    common = _common(call, names) if convert else None
+    found = []
+    for name in names:
+        if name in tensors:
+            t = tensors[name] if common is None else cast(tensors[name], common, call.session)
+            found.append(_expanded(t, like.size()))
+        else:
+            number = call[name]
+            if common is not None and type(number) in (int, float) and common.is_floating_point:
+                number = torch.tensor(number, dtype=torch.float64).to(common).item()
+            found.append([number] * like.numel())
+    return found
+
+
+def _common(call: Call, names: Sequence[str]) -> torch.dtype | None:
+    """The type in which torch computes with these operands."""
+    result: Any = None
+    for name in names:
+        value = call[name]
+        if isinstance(value, torch.Tensor) or type(value) in (int, float, bool):
+            value = value.value if type(value) is AuditTensor else value
+            result = (
+                value
+                if result is None
+                else torch.empty((), dtype=torch.result_type(result, value))
+                if not (isinstance(result, torch.Tensor) and isinstance(value, torch.Tensor))
+                else _joined(result, value)
+            )
+    return result.dtype if isinstance(result, torch.Tensor) else None
+
+
+def _joined(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    shape = (1,) if x.dim() or y.dim() else ()
+    return torch.empty(shape, dtype=torch.result_type(x, y))
+
+
+def _expanded(t: AuditTensor, shape: torch.Size) -> list[Any]:
+    values: list[Any] = t.value.expand(shape).flatten().tolist()
+    ids = ids_of(t)
+    if ids is None:
+        return values
+    cells = t.store.table.cells
+    return [cells[k] if k else v for k, v in zip(ids.expand(shape).flatten().tolist(), values, strict=True)]
+
+
+def elementwise(call: Call, names: Sequence[str], action: Callable[..., Any], convert: bool = True) -> AuditTensor:
+    """The action on every element that something random enters; torch has computed the others."""
+    result = call.plain()
+    rows = zip(*columns(call, names, result, convert), strict=True)
+    elements = [
+        action(*row) if any(isinstance(x, Cell) for x in row) else plain
+        for row, plain in zip(rows, result.flatten().tolist(), strict=True)
+    ]
+    return build(call.table, elements, result)
+
+
+@handles(*ARITHMETIC)
+def arithmetic(call: Call) -> Any:
+    """Arithmetic: lazy operands are decided first, and then perhaps nothing random is left."""
+    if call.settle():
+        return NotImplemented
+    names, action = ARITHMETIC[call.info.base]
+    return elementwise(call, names, action)
+
+
+@handles(*ORDERS)
+def compare(call: Call) -> Any:
+    """A comparison, not decided."""
+    relation = call.info.base
+    python = ORDERS[relation]
+
+    def question(x: Any, y: Any) -> Any:
+        if is_continuous(x) or is_continuous(y):
+            return apply(relation, x, y)
+        return Question(lambda: bool(python(value_of(x), value_of(y))), f"{relation} of two numbers")
+
+    return elementwise(call, ("self", "other"), question)
+
+
+def value_of(x: Any) -> Any:
+    """The value of an element, decided now."""
+    return x.settle() if isinstance(x, Lazy) else x
+
+
+@handles("logical_not", "logical_and", "logical_or", "logical_xor")
+@handles("bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "__and__", "__or__", "__xor__")
+def logic(call: Call) -> Any:
+    """Logic on truth values, not decided; bits of other numbers are."""
+    kind = call.info.base.rpartition("_")[2] or call.info.base.strip("_")
+    names = ["self"] if kind == "not" else ["self", "other"]
+    given = [call[name] for name in names]
+    if not call.info.base.startswith("logical") and any(
+        (x.dtype is not torch.bool) if isinstance(x, torch.Tensor) else type(x) is not bool for x in given
+    ):
+        return NotImplemented
+    action = LOGIC[kind]
+
+    def question(*row: Any) -> Any:
+        short = {"and": False, "or": True}.get(kind)
+        if short is not None and any(not isinstance(x, Cell) and bool(x) is short for x in row):
+            return short
+        return Question(lambda: action(*row), f"{kind} of conditions")
+
+    return elementwise(call, names, question, convert=False)
+
+
+@handles("where")
+def where(call: Call) -> Any:
+    """A choice by a condition: not decided where both sides are discrete."""
+    if not isinstance(call["condition"], torch.Tensor) or "self" not in call.bound:
+        return NotImplemented
+    return chosen(call, ("condition", "self", "other"), lambda condition, x, y: (condition, x, y))
+
+
+@handles("masked_fill")
+def masked_fill(call: Call) -> Any:
+    """A choice between an element and a filler."""
+    return chosen(call, ("mask", "self", "value"), lambda mask, x, value: (mask, value, x))
+
+
+def chosen(call: Call, names: Sequence[str], order: Callable[..., tuple[Any, Any, Any]]) -> AuditTensor:
+    """`x if condition else y` for every element."""
+    result = call.plain()
+    dtype = result.dtype
+    for name in names[1:]:
+        value = call[name]
+        if isinstance(value, torch.Tensor):
+            call.bound[name] = cast(call.as_audited(value), dtype, call.session)
+        else:
+            call.bound[name] = fresh(call.table, torch.tensor(value).to(dtype))
+    rows = zip(*columns(call, names, result, convert=False), strict=True)
+    return build(call.table, [_choice(*order(*row)) for row in rows], result)
+
+
+def _choice(condition: Any, x: Any, y: Any) -> Any:
+    condition = truth(condition)
+    if not isinstance(condition, Cell):
+        return x if condition else y
+    if is_continuous(x) or is_continuous(y):
+        return x if bool(condition) else y
+    if not isinstance(x, Cell) and not isinstance(y, Cell) and x == y and x != 0:
+        return x
+    return Lazy(lambda: value_of(x) if bool(condition) else value_of(y), "choice by a condition")

@@ -1,0 +1,74 @@
+"""One run of audited code with torch: what is drawn becomes cells, what leaves is decided, what is outside stays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+
+from rheo_proof.audit import torch_draw, torch_move, torch_order, torch_pointwise, torch_rows
+from rheo_proof.audit.errors import AuditError, refuse
+from rheo_proof.audit.exploring import Run
+from rheo_proof.audit.torch_dispatch import Watch
+from rheo_proof.audit.torch_leave import Border, beneath, nested, tensor_from
+from rheo_proof.audit.torch_session import Session, state_of
+from rheo_proof.audit.torch_store import AuditTensor
+
+HANDLING = (torch_draw, torch_move, torch_order, torch_pointwise, torch_rows)
+SEED = 20_240_501
+
+_session: Session | None = None
+
+
+@contextmanager
+def torch_run(run: Run) -> Iterator[None]:
+    """Take torch's randomness away for one run; afterwards torch is as it was before."""
+    global _session
+    if _session is not None:
+        raise AuditError("torch_run: another run is in progress")
+    session = _session = Session(run)
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(SEED)
+    session.after_draw = state_of(None)
+    try:
+        with ExitStack() as stack:
+            if "torch._dynamo" in sys.modules:
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(Border(session))
+            stack.enter_context(Watch(session))
+            yield
+        if session.after_draw not in (None, state_of(None)):
+            refuse("a draw from torch's generator", "it was not seen when it happened")
+    finally:
+        _session = None
+        session.restore()
+        torch.default_generator.set_state(before)
+
+
+def current_session() -> Session:
+    """The session of the run in progress. Raises `AuditError` outside of one."""
+    if _session is None:
+        raise AuditError("a tensor of an audit can only be made in a run with torch")
+    return _session
+
+
+def tensor_of(numbers: Any, dtype: torch.dtype = torch.float32) -> AuditTensor:
+    """A tensor of nested rationals, floats, integers or cells, each rounded to the type."""
+    return tensor_from(current_session(), numbers, dtype)
+
+
+def cells_of(value: Any) -> Any:
+    """The elements of a tensor, an array or nested lists as nested lists of numbers and cells; nothing is decided."""
+    if isinstance(value, torch.Tensor):
+        return nested(value)
+    if isinstance(value, (list, tuple)):
+        return [cells_of(each) for each in value]
+    if hasattr(value, "tolist") and hasattr(value, "shape"):
+        return value.tolist()
+    return value
+
+
+__all__: Sequence[str] = ["AuditTensor", "beneath", "cells_of", "current_session", "tensor_of", "torch_run"]
