@@ -51,10 +51,11 @@ def exactly(x: float) -> Q:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows for several requests and every prefix; a prefix that is not listed has the rows of its longest listed suffix.
+    """Rows for several requests and every prefix; one that is not listed has the rows of its longest listed suffix.
 
-    `read`: the requests whose output is looked at; the others are there as company. `shift` is added to logits made
-    of the rows, for faults that show only far from 0.
+    `read`: the requests whose output is looked at, one after another; the others are there as company. `shift` is
+    added to logits made of the rows, for faults that show only far from 0. `eos`: the token after which nothing may be
+    emitted.
     """
 
     name: str
@@ -63,8 +64,9 @@ class Table:
     length: int
     rows: tuple[Pairs, ...]
     tags: frozenset[str] = frozenset()
-    read: tuple[int, ...] = ()
+    read: tuple[int, ...] = (0,)
     shift: float = 0.0
+    eos: int | None = None
 
     def pair(self, request: int, prefix: Prefix) -> tuple[Values, Values]:
         """The intended target and draft rows."""

@@ -1,0 +1,85 @@
+"""The battery: tables on which every fault that has been reported in public shows.
+
+Two positions and three tokens at least, another row after every prefix; residuals with two tokens, since one-token
+residuals hide how they are drawn from; zeros, ties, equal rows, certain rows; several requests in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rheo_proof.audit.cases import Case, Table
+from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.rows import prefixes, quiet, same, spread
+from rheo_proof.audit.toys import TOYS
+
+DYADIC = (
+    "4 5 7 / 8 4 4; 1 3 4 / 2 4 2; 9 11 12 / 8 8 16; 3 2 3 / 2 4 2; 2 1 1 / 1 1 2; 3 3 2 / 4 2 2; 5 6 5 / 4 8 4; "
+    "8 7 1 / 8 8 0"
+)
+"""q, p/q, (p-q)+ and its sum are dyadic, powers of two where they divide: in a ratio rule nothing is ever rounded."""
+TENTHS = "5 3 2 / 2 3 5; 3 1 6 / 6 3 1; 1 2 7 / 3 5 2; 4 5 1 / 7 1 2; 1 1 8 / 4 4 2; 4 2 4 / 1 5 4; 2 6 2 / 4 1 5"
+THIRDS = "1 3 3 / 4 2 1; 2 3 1 / 1 1 4; 5 1 3 / 2 4 3; 1 8 2 / 6 3 2; 4 7 2 / 9 1 3"
+ZEROS = "2 1 0 / 1 1 2; 0 1 3 / 2 1 0; 1 0 4 / 3 2 1; 1 2 3 / 0 1 1; 0 3 2 / 1 0 3; 3 0 5 / 0 2 3; 1 5 0 / 2 1 0"
+TIES = "1 2 1 / 2 1 1; 1 1 2 / 1 1 2; 2 2 1 / 1 2 2; 1 1 1 / 1 2 1; 3 1 1 / 1 1 1"
+GIVEN = "5 3 2 / 1 0 0; 3 1 6 / 0 1 0; 1 2 7 / 0 0 1; 4 5 1 / 0 0 1; 1 1 8 / 0 1 0; 4 0 6 / 0 1 0"
+CERTAIN = "0 1 0 / 2 3 5; 1 0 0 / 1 6 3; 0 0 1 / 7 1 2; 1 0 0 / 0 1 0; 0 1 0 / 0 1 0"
+PEAKED = "98 1 1 / 90 5 5; 1 1 998 / 400 300 300; 997 2 1 / 1 2 997; 1 9998 1 / 20 79 1; 499 500 1 / 500 1 499"
+DISJOINT = "1 2 0 0 / 0 0 3 1; 0 3 0 5 / 2 0 3 0; 4 0 0 1 / 0 1 1 0"
+WIDE = "1 2 3 4 5 / 5 4 3 2 1; 6 1 5 2 2 / 1 3 2 6 4; 0 4 1 7 3 / 3 0 5 2 1"
+SPARSE = "5 3 2 / 1 2 0; 3 1 6 / 0 3 2; 1 2 7 / 1 0 3; 4 5 1 / 3 1 0; 3 3 4 / 0 1 1"
+NEARLY = f"{2**24 - 1} {2**23} {2**23 + 1} / 2 1 1; {2**23} {2**24 + 1} {2**23 - 1} / 1 2 1"
+
+
+def _table(name: str, about: str, pools: Iterable[str], vocab: int, length: int, tags: str) -> Table:
+    """A table with one pool for each request, all of which are read."""
+    whole = len(prefixes(vocab, length))
+    rows = tuple(spread(pool, vocab, length, start=whole * b) for b, pool in enumerate(pools))
+    return Table(name, about, vocab, length, rows, frozenset(tags.split()), tuple(range(len(rows))))
+
+
+def _company() -> Table:
+    """Three requests, of which the middle one is read twice, with other strings of its neighbours."""
+    rows = (quiet(TENTHS, 3, 2, 5), spread(TENTHS, 3, 2, 20), quiet(THIRDS, 3, 2, 3))
+    return Table("company", "the middle one of three requests", 3, 2, rows, frozenset({"batch"}), (1, 1))
+
+
+BATTERY: tuple[Table, ...] = (
+    _table("dyadic", "every number of the ratio rule is exact", [DYADIC], 3, 2, "dyadic"),
+    _table("tenths", "tenths: none of them is a float", [TENTHS], 3, 2, "awkward"),
+    _table("thirds", "sevenths, ninths, elevenths", [THIRDS], 3, 2, "awkward"),
+    _table("zeros", "zeros on both sides", [ZEROS], 3, 2, "zeros endpoint"),
+    _table("ties", "equal entries, in and between rows", [TIES], 3, 2, "ties equal"),
+    _table("equal", "the draft is the target", [same(TENTHS)], 3, 2, "equal"),
+    _table("given", "the draft is certain", [GIVEN], 3, 2, "one-hot"),
+    _table("certain", "the target is certain", [CERTAIN], 3, 2, "one-hot endpoint zeros"),
+    _table("peaked", "very large and very small probabilities", [PEAKED], 3, 2, "peaked"),
+    _table("disjoint", "no token in common", [DISJOINT], 4, 2, "disjoint zeros endpoint"),
+    _table("wide", "five tokens, one position", [WIDE], 5, 1, "zeros"),
+    _table("long", "three positions, a draft of two tokens", [SPARSE], 3, 3, "zeros"),
+    _table("nearly", "draft and target one float apart", [NEARLY], 3, 2, "dyadic nearly"),
+    _table("two dyadic", "two requests, nothing is rounded", [DYADIC, DYADIC], 3, 2, "dyadic batch"),
+    _table("two awkward", "two requests, their tables unlike", [TENTHS, THIRDS], 3, 2, "awkward batch"),
+    _company(),
+    _table("nan draft", "draft rows of nan", ["5 3 2 / nan nan nan"], 3, 2, "nan"),
+    _table("nan target", "target rows of nan", ["nan nan nan / 2 3 5"], 3, 2, "nan"),
+)
+
+_NAMED = {table.name: table for table in (*BATTERY, *TOYS.values())} | TOYS
+
+
+def table(name: str) -> Table:
+    """A table by name; a report (`R23`) names the table that shows it. Raises `AuditError` that lists the names.
+
+    >>> table("R23").about, table("R17") is table("R23")
+    ('an everyday pair of rows, V = 3', True)
+    """
+    if name not in _NAMED:
+        raise AuditError(f"no table {name!r}; there are {', '.join(_NAMED)}")
+    return _NAMED[name]
+
+
+def battery(dtypes: Iterable[str] = ("float32", "float64"), toys: bool = True) -> tuple[Case, ...]:
+    """All cases: the battery, and the tables of the reports without repetitions, in each type."""
+    tables = [*BATTERY, *(dict.fromkeys(TOYS.values()) if toys else ())]
+    return tuple(Case(table, dtype) for dtype in dtypes for table in tables)
