@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,9 @@ Row: TypeAlias = tuple[float, ...]
 
 Pairs: TypeAlias = Mapping[Prefix, tuple[Values, Values]]
 """Target and draft row after each prefix."""
+
+Process: TypeAlias = Callable[[Law], Law]
+"""What is done to a law before it counts."""
 
 DTYPES = ("float32", "float64")
 UNITS = {"float32": Q(1, 1 << 24), "float64": Q(1, 1 << 53)}
@@ -92,6 +95,9 @@ class Request:
 class Case:
     """A table in one floating-point type.
 
+    `processes` are applied to the exact target and draft laws, not to the rows that are handed over: what a function
+    does to its rows before it uses them, such as a truncation.
+
     >>> from rheo_proof.audit.tables import table
     >>> case = Case(table("tenths"), "float32")
     >>> case.target_row(0, ())[0], case.target(0, ())[0] == exactly(case.target_row(0, ())[0])
@@ -100,6 +106,7 @@ class Case:
 
     table: Table
     dtype: str = "float32"
+    processes: tuple[Process | None, Process | None] = (None, None)
     _rows: dict[tuple[int, Prefix], tuple[Row, Row]] = field(default_factory=dict, compare=False, repr=False)
     _laws: dict[tuple[int, int, Prefix], Law] = field(default_factory=dict, compare=False, repr=False)
 
@@ -161,7 +168,9 @@ class Case:
         known = self._laws.get((request, side, prefix))
         if known is None:
             where = f"case {self.name}, request {request}, {('target', 'draft')[side]} row of {key(prefix)!r}"
-            known = self._laws[request, side, prefix] = law_of(self._pair(request, prefix)[side], where)
+            known = law_of(self._pair(request, prefix)[side], where)
+            process = self.processes[side]
+            known = self._laws[request, side, prefix] = process(known) if process else known
         return known
 
     @cached_property

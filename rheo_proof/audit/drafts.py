@@ -25,7 +25,7 @@ Pick: TypeAlias = Callable[[Law, str], int]
 
 
 class Draft(NamedTuple):
-    """The tokens of the nodes and their parents (`ROOT` for children of the root), of a request that is at `context`."""
+    """The tokens of the nodes and their parents (`ROOT` for children of the root), of a request at `context`."""
 
     tokens: Prefix
     parents: tuple[int, ...]

@@ -1,8 +1,4 @@
-"""What one run of an audited function emitted, and how that is read from what it returned.
-
-Lengths are read first, then the tokens of the one request that is looked at, and nothing else: what stays undecided
-costs no branch. An answer that is no emitted string becomes an `Outcome` that says why.
-"""
+"""What one run of an audited function emitted."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ residuals hide how they are drawn from; zeros, ties, equal rows, certain rows; s
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from rheo_proof.audit.cases import Case, Table
 from rheo_proof.audit.errors import AuditError
@@ -28,7 +29,9 @@ PEAKED = "98 1 1 / 90 5 5; 1 1 998 / 400 300 300; 997 2 1 / 1 2 997; 1 9998 1 / 
 DISJOINT = "1 2 0 0 / 0 0 3 1; 0 3 0 5 / 2 0 3 0; 4 0 0 1 / 0 1 1 0"
 WIDE = "1 2 3 4 5 / 5 4 3 2 1; 6 1 5 2 2 / 1 3 2 6 4; 0 4 1 7 3 / 3 0 5 2 1"
 SPARSE = "5 3 2 / 1 2 0; 3 1 6 / 0 3 2; 1 2 7 / 1 0 3; 4 5 1 / 3 1 0; 3 3 4 / 0 1 1"
-NEARLY = f"{2**24 - 1} {2**23} {2**23 + 1} / 2 1 1; {2**23} {2**24 + 1} {2**23 - 1} / 1 2 1"
+NEARLY = f"{2**24 - 1} {2**23} {2**23 + 1} / 2 1 1; {2**23 + 1} {2**24 - 1} {2**23} / 1 2 1"
+SHORT = (Fraction(0), Fraction(2**24 - 1, 2**25), Fraction(1, 2)), (Fraction(0), Fraction(1, 2), Fraction(1, 2))
+"""A target row that sums to less than 1 and is nowhere above the draft's: its residual is empty, and can be reached."""
 
 
 def _table(name: str, about: str, pools: Iterable[str], vocab: int, length: int, tags: str) -> Table:
@@ -58,6 +61,7 @@ BATTERY: tuple[Table, ...] = (
     _table("wide", "five tokens, one position", [WIDE], 5, 1, "zeros"),
     _table("long", "three positions, a draft of two tokens", [SPARSE], 3, 3, "zeros"),
     _table("nearly", "draft and target one float apart", [NEARLY], 3, 2, "dyadic nearly"),
+    Table("short", "a residual that rounding has left empty", 3, 2, ({(): SHORT},), frozenset({"short", "zeros"})),
     _table("two dyadic", "two requests, nothing is rounded", [DYADIC, DYADIC], 3, 2, "dyadic batch"),
     _table("two awkward", "two requests, their tables unlike", [TENTHS, THIRDS], 3, 2, "awkward batch"),
     _company(),

@@ -1,0 +1,24 @@
+"""One run of audited code with everything taken away that it could draw from."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from rheo_proof.audit.exploring import Run
+
+
+@contextmanager
+def session(run: Run, *functions: Callable[..., Any]) -> Iterator[None]:
+    """Intercept torch, NumPy and `random` for one run of these functions; torch only where somebody has imported it."""
+    with ExitStack() as stack:
+        if importlib.util.find_spec("rheo_proof.audit.patches"):
+            patched = importlib.import_module("rheo_proof.audit.patches").patched
+            for function in functions:
+                stack.enter_context(patched(run, function))
+        if "torch" in sys.modules and importlib.util.find_spec("rheo_proof.audit.torch_run"):
+            stack.enter_context(importlib.import_module("rheo_proof.audit.torch_run").torch_run(run))
+        yield
