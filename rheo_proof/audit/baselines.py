@@ -18,7 +18,10 @@ from rheo_proof.theorems.transport import MOST_TOKENS, Tuples, by_subsets
 
 @dataclass(frozen=True)
 class Baseline:
-    """Expected numbers of tokens: accepted by the ratio rule, by the best lossless rule (if known), and drafted."""
+    """Expected numbers of tokens: accepted by the ratio rule, by the best lossless rule (if known), and drafted.
+
+    All are 0 where nothing is expected, as of functions that loop.
+    """
 
     ratio: Q
     optimum: Q | None

@@ -12,7 +12,7 @@ from rheo_proof.audit.cases import Case, Request, Row, rounded
 from rheo_proof.audit.drafts import ROOT, Draft, Drafting
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.roles import Env, Role, nested
-from rheo_proof.audit.sources import Source
+from rheo_proof.audit.sources import Source, token
 
 PROMPT = 2
 """Tokens of the prompt, where a role includes it: not one, so that an offset by one shows."""
@@ -131,7 +131,7 @@ class Inputs:
         prefix = draft.prefix(len(draft.tokens) - 1)
         if self.case.refusal:
             return 0
-        return self.source.categorical(self.case.target(self._index(at), prefix))
+        return token(self.source, self.case.target(self._index(at), prefix))
 
     def _node(self, at: Env, position: int) -> int:
         """The node at a position of a path, the first below the root being 0; -1 after its end."""
@@ -168,8 +168,8 @@ class Inputs:
             "eos": lambda: self.case.table.eos,
             "prompt_length": lambda: PROMPT,
             "none": lambda: None,
-            "generator": lambda: self.source.arrays.generator(0),
-            "generators": lambda: {b: self.source.arrays.generator(b) for b in range(self.case.batch)},
+            "generator": lambda: self.source.arrays.generator(self.source.seed()),
+            "generators": lambda: {b: self.source.arrays.generator(self.source.seed()) for b in range(self.case.batch)},
             "processor": lambda: lambda ids, logits: logits / self.temperature,
         }
         if kind not in values:

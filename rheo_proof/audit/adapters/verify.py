@@ -102,21 +102,24 @@ class Verify:
 
     def program(self, function: Callable[..., Any], case: Case, request: Request) -> Callable[[Run], Outcome]:
         """One step of the function on this case, as a program of a run."""
-        known = self.arguments_of(function)
         arrays = Arrays(self.arrays)
 
         def program(run: Run) -> Outcome:
-            source = RunSource(run, arrays)
-            run.phase = "draft"
             with session(run, function, *([self.drafter] if self.drafter else [])):
-                proposal = self.proposed(case, request, source)
-                inputs = self.inputs(case, request, proposal, source)
-                values = self.values(known, inputs)
-                run.phase = "verify"
-                result = call(function, known, values)
-                return replace(self.read(result, inputs), reported=proposal.reported)
+                return self.step(function, case, request, RunSource(run, arrays))
 
         return program
+
+    def step(self, function: Callable[..., Any], case: Case, request: Request, source: Source) -> Outcome:
+        """One call, its randomness taken from `source` as far as it is ours. Nothing is intercepted here."""
+        source.phase("draft")
+        known = self.arguments_of(function)
+        proposal = self.proposed(case, request, source)
+        inputs = self.inputs(case, request, proposal, source)
+        values = {a.parameter: a.constant if a.role is None else inputs.value(a.parameter, a.role) for a in known}
+        source.phase("verify")
+        outcome = self.answer.outcome(call(function, known, values), inputs, source, case.vocab)
+        return replace(outcome, changed=inputs.changed(), reported=proposal.reported)
 
     def proposed(self, case: Case, request: Request, source: Source) -> Proposal:
         """A draft of the request that is read: drawn by us, or by the drafter."""
@@ -132,15 +135,6 @@ class Verify:
         )
         given = {} if proposal.rows is None else {("draft_logits" if self._logits() else "draft_probs"): proposal.rows}
         return Inputs(case, request, self.drafting, drafts, source, float(self.temperature), given)
-
-    def values(self, known: list[Argument], inputs: Inputs) -> dict[str, Any]:
-        """The value of each argument."""
-        return {a.parameter: a.constant if a.role is None else inputs.value(a.parameter, a.role) for a in known}
-
-    def read(self, result: Any, inputs: Inputs) -> Outcome:
-        """The outcome of a call, and what it changed."""
-        outcome = self.answer.outcome(result, inputs, inputs.source, inputs.case.vocab)
-        return replace(outcome, changed=inputs.changed())
 
     def target(self, case: Case, request: Request) -> ToyModel:
         """What the emitted string, completed, has to follow."""
