@@ -16,7 +16,10 @@ T = TypeVar("T")
 
 
 class Draws(ABC):
-    """The random variables of one run. `phase` is set by whoever calls the audited code: "draft" or "verify"."""
+    """The random variables of one run. `phase` is set by whoever calls the audited code: "draft" or "verify".
+
+    `split` makes the latents, if it is not None: see `splitting.py`.
+    """
 
     def __init__(self, boundary: bool) -> None:
         self.boundary = boundary
@@ -24,6 +27,7 @@ class Draws(ABC):
         self.phase = "verify"
         self.variables: list[Variable] = []
         self.slack = ZERO
+        self.split: Callable[[Draws, str, bool, bool], Latent] | None = None
         self._streams: dict[Hashable, tuple[Any, Any]] = {}
         self._rows = 0
 
@@ -37,14 +41,14 @@ class Draws(ABC):
 
     def uniform(self, stream: Hashable = None, closed: bool = False) -> Scalar:
         """A uniform on [0, 1), or on [0, 1] if `closed`; the same one again for the same position of a stream."""
-        return self._once(stream, "uniform", lambda: Scalar(Latent(self, self._name("u"), True, closed)))
+        return self._once(stream, "uniform", lambda: Scalar(self._latent("u", True, closed)))
 
     def exponential(self, stream: Hashable = None) -> Scalar:
         """An Exp(1) variable."""
         return self._once(
             stream,
             "exponential",
-            lambda: Scalar(Latent(self, self._name("e"), False), (("log",), ("affine", -ONE, ZERO))),
+            lambda: Scalar(self._latent("e", False), (("log",), ("affine", -ONE, ZERO))),
         )
 
     def categorical(self, weights: Sequence[Any], stream: Hashable = None) -> Discrete:
@@ -69,6 +73,10 @@ class Draws(ABC):
     def permutation(self, n: int, stream: Hashable = None) -> list[Discrete]:
         """A uniformly random order of n things."""
         return self.ordered([ONE] * n, n, stream)
+
+    def _latent(self, kind: str, may_pin: bool, closed: bool = False) -> Latent:
+        name = self._name(kind)
+        return Latent(self, name, may_pin, closed) if self.split is None else self.split(self, name, may_pin, closed)
 
     def _drawn(self, weights: list[Q], before: tuple[Discrete, ...] = ()) -> Discrete:
         variable = Variable(self, self._name("draw "))

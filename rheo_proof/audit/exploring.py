@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from rheo_proof.audit.draws import Draws
 from rheo_proof.audit.errors import AuditError, Unsound, pending, unsound
-from rheo_proof.audit.latents import Tally
-from rheo_proof.audit.sites import Site, user_site
+from rheo_proof.audit.latents import Latent, Tally
+from rheo_proof.audit.sites import Site, starts_here, user_site
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -135,11 +135,17 @@ def current() -> Run:
     return _current
 
 
-def explore(program: Callable[[Run], Hashable], limits: Limits | None = None, boundary: bool = False) -> Exploration:
+def explore(
+    program: Callable[[Run], Hashable],
+    limits: Limits | None = None,
+    boundary: bool = False,
+    split: Callable[[Draws, str, bool, bool], Latent] | None = None,
+) -> Exploration:
     """The law of what `program` returns; an `Exception` that it raises is an outcome, too.
 
     With `boundary`, one uniform of each run may also be exactly 0, with no weight: then only the support of the law
-    means something. Raises `Unsound` unless the runs can be repeated and their probabilities sum to exactly 1,
+    means something. With `split`, latents are made by it: the law is then that of another program, which tells what
+    causes what (`splitting.py`). Raises `Unsound` unless the runs can be repeated and their probabilities sum to exactly 1,
     `LimitReached` after the limits' number of runs or seconds, and `NotEnumerable`.
 
     >>> def chain(run: Run) -> Hashable:
@@ -157,6 +163,7 @@ def explore(program: Callable[[Run], Hashable], limits: Limits | None = None, bo
         if limits is not None:
             limits.spend()
         run = Run(script, asked, boundary)
+        run.split = split
         outcome = _outcome(program, run)
         if len(run.taken) < len(script):
             raise Unsound("a run ended before the branches that it took the last time: it cannot be repeated")
@@ -188,6 +195,9 @@ def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:
         # The audited code caught what it must not catch.
         raise pending[0]
     return outcome
+
+
+starts_here(_outcome.__code__)
 
 
 def _next_script(taken: list[int], asked: list[tuple[str, tuple[Q, ...]]]) -> list[int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
+from types import CodeType
 from typing import NamedTuple
 
 
@@ -31,6 +32,12 @@ _SITE_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.s
 _LIBRARIES = tuple(f"{base}{name}{os.sep}" for base in _SITE_PACKAGES for name in ("torch", "numpy"))
 
 _known: dict[str, bool] = {}
+_outside: set[CodeType] = set()
+
+
+def starts_here(code: CodeType) -> None:
+    """Say that the audited code runs inside of this function; frames beyond are not looked at."""
+    _outside.add(code)
 
 
 def is_foreign(file: str) -> bool:
@@ -51,10 +58,12 @@ def is_foreign(file: str) -> bool:
 
 
 def user_site() -> Site:
-    """The line of audited code that is being run; `NOWHERE` if none is."""
+    """The line of audited code that is being run; `NOWHERE` if none is. Who asked for the audit is not looked at."""
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
+        if code in _outside:
+            break
         if is_foreign(code.co_filename):
             return Site(code.co_filename, frame.f_lineno, code.co_name)
         following = frame.f_back
