@@ -10,6 +10,7 @@ from rheo_proof.audit.constants import constant, finite
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.latents import Latent, Tally, Variable
 from rheo_proof.audit.scalars import Discrete, Scalar
+from rheo_proof.audit.sites import NOWHERE, Site
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 T = TypeVar("T")
@@ -32,7 +33,7 @@ class Draws(ABC):
         self._rows = 0
 
     @abstractmethod
-    def choose(self, weights: Sequence[Q], what: str) -> int:
+    def choose(self, weights: Sequence[Q], what: str, drawn: Site = NOWHERE) -> int:
         """Branch with these probabilities."""
 
     @abstractmethod
@@ -88,7 +89,7 @@ class Draws(ABC):
             total = sum((w for _, w in left), ZERO)
             if len(left) == 1:
                 return left[0][0]
-            return left[self.choose([w / total for _, w in left], variable.name)][0]
+            return left[self.choose([w / total for _, w in left], variable.name, variable.site)][0]
 
         return Discrete(decide, variable.name)
 

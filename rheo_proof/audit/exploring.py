@@ -16,7 +16,7 @@ from typing import NamedTuple
 from rheo_proof.audit.draws import Draws
 from rheo_proof.audit.errors import AuditError, Unsound, pending, unsound
 from rheo_proof.audit.latents import Latent, Tally
-from rheo_proof.audit.sites import Site, starts_here, user_site
+from rheo_proof.audit.sites import NOWHERE, Site, starts_here, user_site
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -93,11 +93,14 @@ class Run(Draws):
         self.weight = ONE
         self.decisions: list[Decision] = []
 
-    def choose(self, weights: Sequence[Q], what: str) -> int:
-        """Branch: one of several outcomes with these positive probabilities, which sum to exactly 1."""
+    def choose(self, weights: Sequence[Q], what: str, drawn: Site = NOWHERE) -> int:
+        """Branch: one of several outcomes with these positive probabilities, which sum to exactly 1.
+
+        `drawn` is noted as the place if the code decides this only after it has returned.
+        """
         if sum(weights, ZERO) != ONE or any(w <= ZERO for w in weights):
             raise unsound(f"{what}: branches of weights {', '.join(map(str, weights))}")
-        index = self._branch(tuple(weights), what)
+        index = self._branch(tuple(weights), what, drawn)
         self.weight *= weights[index]
         return index
 
@@ -105,7 +108,7 @@ class Run(Draws):
         """Branch without a weight, for the search of outcomes that are possible at all."""
         return self._branch((ZERO,) * ways, what)
 
-    def _branch(self, weights: tuple[Q, ...], what: str) -> int:
+    def _branch(self, weights: tuple[Q, ...], what: str, drawn: Site = NOWHERE) -> int:
         position = len(self.taken)
         question = (what, weights)
         if position < len(self.script):
@@ -121,7 +124,8 @@ class Run(Draws):
             del self.asked[position:]
             self.asked.append(question)
         self.taken.append(index)
-        self.decisions.append(Decision(user_site(), what, index))
+        site = user_site()
+        self.decisions.append(Decision(drawn if site is NOWHERE else site, what, index))
         return index
 
 
@@ -145,8 +149,8 @@ def explore(
 
     With `boundary`, one uniform of each run may also be exactly 0, with no weight: then only the support of the law
     means something. With `split`, latents are made by it: the law is then that of another program, which tells what
-    causes what (`splitting.py`). Raises `Unsound` unless the runs can be repeated and their probabilities sum to exactly 1,
-    `LimitReached` after the limits' number of runs or seconds, and `NotEnumerable`.
+    causes what (`splitting.py`). Raises `Unsound` unless the runs can be repeated and their probabilities sum to
+    exactly 1, `LimitReached` after the limits' number of runs or seconds, and `NotEnumerable`.
 
     >>> def chain(run: Run) -> Hashable:
     ...     return "accepted" if run.uniform() < 0.25 else "rejected"

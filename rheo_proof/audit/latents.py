@@ -84,7 +84,7 @@ class Latent(Variable):
         if threshold >= self.high:
             return True
         share = (threshold - self.low) / (self.high - self.low)
-        if self.run.choose((share, ONE - share), f"{self.name} < {threshold}") == 0:
+        if self.run.choose((share, ONE - share), f"{self.name} < {threshold}", self.site) == 0:
             self.high = threshold
             return True
         self.low = threshold

@@ -185,7 +185,7 @@ class Race:
         if len(possible) > 1:
             run = group.members[0].run
             name = f"race of {', '.join(each.latent.name for each in clocks)}"
-            index = run.choose([masses[i] / total for i in possible], name)
+            index = run.choose([masses[i] / total for i in possible], name, group.members[0].site)
         group.narrow(regions[possible[index]])
         return among[possible[index]]
 
