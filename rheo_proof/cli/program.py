@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from rheo_proof import __version__
+from rheo_proof.cli.audit import audit_command
 from rheo_proof.cli.certify import certify
 from rheo_proof.cli.compare import compare_command
 from rheo_proof.cli.crosscheck.command import crosscheck
@@ -213,6 +214,7 @@ def shrink(asked: Request, results: list[Result], deadline: float | None, notes:
     return found
 
 
+cli.add_command(audit_command)
 cli.add_command(compare_command)
 cli.add_command(crosscheck)
 cli.add_command(plan)

@@ -1,0 +1,238 @@
+"""The audit: a function run over the battery, every answer judged, one verdict.
+
+Each request of each case is explored once; where the target has zeros, once more with uniforms at the ends of their
+range. For the smallest case whose law departs, `explaining.py` then looks for the line and for the cause.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rheo_proof.audit import contract
+from rheo_proof.audit.adapters import find
+from rheo_proof.audit.adapters.adapter import Adapter
+from rheo_proof.audit.cases import DTYPES, Case, Request, Table
+from rheo_proof.audit.contract import Finding
+from rheo_proof.audit.declaring import Declared, declared_as
+from rheo_proof.audit.errors import AuditError, NotEnumerable, Unsound
+from rheo_proof.audit.explaining import causes, line
+from rheo_proof.audit.exploring import Exploration, Usage, explore
+from rheo_proof.audit.judging import GUARD, Judged, judge
+from rheo_proof.audit.naming import name_of
+from rheo_proof.audit.verdict import Counted, Undecided, Verdict, in_order, kind_of, smallest
+from rheo_proof.exact.errors import LimitReached
+from rheo_proof.exact.limits import Limits
+from rheo_proof.exact.number import ZERO, Q, to_fraction
+
+MOST_RUNS = 20_000
+"""Runs of one exploration, unless told otherwise."""
+
+TAGS_OF_ENDS = ("zeros", "endpoint", "one-hot", "disjoint")
+"""Cases with target zeros, on which uniforms are tried at the ends of their range."""
+
+
+@dataclass
+class Audit:
+    """One audit in progress: what is asked, and what has been found so far."""
+
+    function: Callable[..., Any]
+    adapter: Adapter
+    declared: Declared | None = None
+    tolerance: Q = ZERO
+    most_runs: int = MOST_RUNS
+    deadline: float | None = None
+    in_place: bool = False
+    judged: list[Judged] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    undecided: list[Undecided] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    runs: int = 0
+    refusals: int = 0
+
+    def explore(self, case: Case, request: Request, **how: Any) -> Exploration:
+        """The law of one request, within the limits. What the function warns of is nobody's business here."""
+        program = self.adapter.program(self.function, case, request)
+        limits = Limits(self.most_runs, self.deadline)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return explore(program, limits, **how)
+        finally:
+            self.runs += limits.spent
+
+    def examine(self, case: Case, request: Request) -> None:
+        """One request of one case."""
+        try:
+            found = self.explore(case, request)
+        except NotEnumerable as refused:
+            self.undecided.append(Undecided(case.name, str(refused)))
+            if refused.shared:
+                self.findings.append(
+                    Finding(contract.SHARED, f"{refused.reason}, at {refused.site}", case.name, cause=True)
+                )
+            return
+        except (LimitReached, Unsound) as limit:
+            self.undecided.append(Undecided(case.name, str(limit).replace("classes", "runs")))
+            return
+        self.count(found.usage)
+        if case.refusal:
+            self.refusals += 1
+            self.findings += [] if self.unread(found, case, request) else contract.of_nan(found, case.name)
+            return
+        judged = self.judge(found, case, request)
+        self.judged.append(judged)
+        self.findings += [f for f in contract.of_law(judged) if f.topic != contract.CHANGED or not self.in_place]
+        fault = contract.draft_fault(found, max(judged.allowed, to_fraction(GUARD)))
+        if fault is not None:
+            self.findings.append(contract.of_draft(fault, case.name))
+        if not case.tags.isdisjoint(TAGS_OF_ENDS):
+            self.findings += self.ends(judged)
+
+    def judge(self, found: Exploration, case: Case, request: Request) -> Judged:
+        """The law of an exploration against the target."""
+        model, baseline = self.adapter.target(case, request), self.adapter.baseline(case, request)
+        return judge(found, case, request, model, baseline, self.adapter.slack(case), self.tolerance, self.declared)
+
+    def unread(self, found: Exploration, case: Case, request: Request) -> bool:
+        """Whether the output has the target's law although a row is nan: then that row is a draft's, and unread."""
+        try:
+            return not self.judge(found, case, request).departs
+        except AuditError:
+            return False
+
+    def ends(self, judged: Judged) -> list[Finding]:
+        """What becomes possible when a uniform is exactly 0, or 1 where its source returns that."""
+        try:
+            ends = self.explore(judged.case, judged.request, boundary=True)
+        except (NotEnumerable, LimitReached, Unsound):
+            return [Finding(contract.ENDPOINT, "not searched within the limits", judged.case.name, remark=True)]
+        return list(contract.of_boundary(ends, judged.model, judged))
+
+    def count(self, usage: Usage) -> None:
+        """Keep the largest counts, and where they come from."""
+        for name in ("drawn", "used", "unused", "used_twice", "shared"):
+            setattr(self.usage, name, max(getattr(self.usage, name), getattr(usage, name)))
+        self.usage.twice_at.update(usage.twice_at)
+        self.usage.shared_at.update(usage.shared_at)
+
+    def finish(self, adapter: str, cases: Sequence[Case], options: dict[str, Any], begun: float) -> Verdict:
+        """The verdict on everything that was found."""
+        worst = smallest(self.judged)
+        where = None
+        if worst is not None:
+            try:
+                found = self.explore(worst.case, worst.request)
+                self.findings += causes(found, lambda **how: self.again(worst, **how), worst.case.name)
+                where = line(found, worst)
+            except LimitReached:
+                pass  # The line and the cause stay unknown; the refutation stands.
+        if self.usage.shared and all(finding.topic != contract.SHARED for finding in self.findings):
+            at = contract.most(self.usage.shared_at)
+            text = f"{self.usage.shared} in a run, drawn {at}; no law was seen to be wrong for it"
+            self.findings.append(Finding(contract.SHARED, text, remark=True))
+        names = ("drawn", "used", "unused", "used_twice", "shared")
+        return Verdict(
+            kind_of(self.judged, self.findings, self.undecided, self.declared),
+            name_of(self.function),
+            adapter,
+            tuple(self.judged),
+            in_order(self.findings),
+            tuple(self.undecided),
+            self.declared,
+            worst,
+            where,
+            Counted(**{name: getattr(self.usage, name) for name in names}),
+            self.runs,
+            time.monotonic() - begun,
+            self.refusals,
+            to_fraction(self.tolerance),
+            tuple(cases),
+            options,
+        )
+
+    def again(self, judged: Judged, **how: Any) -> bool | None:
+        """Whether the law of a case is right when it is explored in another way; None if that is not known."""
+        try:
+            again = self.explore(judged.case, judged.request, **how)
+        except (NotEnumerable, LimitReached, Unsound):
+            return None
+        return not self.judge(again, judged.case, judged.request).departs
+
+
+def audit(
+    function: Callable[..., Any],
+    adapter: str | Adapter = "chain",
+    *,
+    dtypes: Sequence[str] = DTYPES,
+    tables: Sequence[str | Table] | None = None,
+    declared: str | None = None,
+    tolerance: Any = None,
+    max_runs: int = MOST_RUNS,
+    timeout: float | None = None,
+    allow_in_place: bool = False,
+    told: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> Verdict:
+    """The verdict on a verifier: its exact law on a battery of toy tables against the target, and its contract.
+
+    `adapter` is the name of a ready-made one (`rheo_proof.audit.adapters.NAMES`), with `options` such as `arrays` or
+    `roles`, or an adapter of your own. `declared` says that the function is lossy on purpose, or exact for another
+    target (`mix 1/2`). `tolerance`: a total variation distance that counts as right, a rational or a float. `told` is
+    called with the number of cases done and their total. Raises `AuditError` for what makes no sense.
+
+    >>> import random
+    >>> def verify(draft_tokens, draft_probs, target_probs):
+    ...     emitted = []
+    ...     for x, q, p in zip(draft_tokens, draft_probs, target_probs):
+    ...         if random.random() * q[x] < p[x]:
+    ...             emitted.append(x)
+    ...             continue
+    ...         residual = [max(0.0, a - b) for a, b in zip(p, q)]
+    ...         return emitted + random.choices(range(len(p)), residual)
+    ...     return emitted + random.choices(range(len(p)), target_probs[len(draft_tokens)])
+    >>> audit(verify, "chain", arrays="list", tables=["halves"], dtypes=["float64"]).kind
+    'lossless'
+    """
+    if not callable(function):
+        raise AuditError(f"{function!r} cannot be called; name a function")
+    made, name = (find(adapter, **options), adapter) if isinstance(adapter, str) else (adapter, adapter.name)
+    if options and not isinstance(adapter, str):
+        raise AuditError(f"{', '.join(options)}: goes with the name of an adapter, not with one that is made")
+    made.check(function)
+    begun = time.monotonic()
+    kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": allow_in_place}
+    kept = {option: value for option, value in kept.items() if value not in (None, False)}
+    work = Audit(
+        function,
+        made,
+        declared_as(declared),
+        distance_from(tolerance),
+        max_runs,
+        None if timeout is None else begun + timeout,
+        allow_in_place,
+    )
+    todo = [(case, request) for case in made.cases(tuple(dtypes), tables) for request in made.requests(case)]
+    if not todo:
+        raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
+    for done, (case, request) in enumerate(todo):
+        if told is not None:
+            told(done, len(todo))
+        work.examine(case, request)
+    return work.finish(name, [case for case, _ in todo], kept, begun)
+
+
+def distance_from(tolerance: Any) -> Q:
+    """A tolerance as an exact number from 0 to 1."""
+    if tolerance is None:
+        return ZERO
+    try:
+        exact = Q(str(tolerance)) if isinstance(tolerance, float | str) else Q(tolerance)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise AuditError(f"tolerance: {tolerance!r} is no number") from None
+    if not ZERO <= exact < 1:
+        raise AuditError(f"tolerance: {tolerance!r} is not a distance from 0 to below 1")
+    return exact
