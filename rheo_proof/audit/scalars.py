@@ -16,9 +16,15 @@ from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.latents import Latent
 from rheo_proof.audit.sites import Site, user_site
 from rheo_proof.audit.steps import Steps
+from rheo_proof.exact.number import Q
 
 if TYPE_CHECKING:
     from rheo_proof.audit.draws import Draws
+
+
+def _as_python(value: Any) -> Any:
+    """What an operator gives back: audited code knows floats, not rationals."""
+    return float(value) if isinstance(value, Q) else value
 
 
 def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
@@ -29,7 +35,7 @@ def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
 
         if not isinstance(other, Cell) and constant(other) is None:
             return NotImplemented
-        return apply(name, other, self) if reflected else apply(name, self, other)
+        return _as_python(apply(name, other, self) if reflected else apply(name, self, other))
 
     return method
 
@@ -40,7 +46,7 @@ def _function(name: str) -> Callable[..., Any]:
     def method(self: Any) -> Any:
         from rheo_proof.audit.arithmetic import apply
 
-        return apply(name, self)
+        return _as_python(apply(name, self))
 
     return method
 
@@ -82,7 +88,7 @@ class Cell:
         """The value, cut to [low, high]; None leaves an end open."""
         from rheo_proof.audit.arithmetic import apply
 
-        return apply("clamp", self, low, high)
+        return _as_python(apply("clamp", self, low, high))
 
     def _leave(self, operation: str) -> NoReturn:
         refuse(operation, self._why())
@@ -153,6 +159,17 @@ class Scalar(Cell):
 
     def __floordiv__(self, other: Any) -> Any:
         return (self / other)._integer("floor")
+
+    def _refused(self, other: Any, *more: Any) -> NoReturn:
+        self._leave("remainder of a random number")
+
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __rfloordiv__ = _refused
+
+    def __getattr__(self, name: str) -> Any:
+        """What a float has and a random number has not ends the audit, not the audited code."""
+        if name.startswith("_") or not hasattr(float, name):
+            raise AttributeError(f"'float' object has no attribute {name!r}")
+        self._leave(f"float.{name}")
 
     def item(self) -> Scalar:
         """Itself, as of a 0-d array."""
@@ -228,7 +245,8 @@ def _settled_right(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("floordiv", "mod", "and_", "or_", "xor", "lshift", "rshift"):
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "pow", "floordiv", "mod", "and_", "or_", "xor", "lshift", "rshift")
+for _name in _ARITHMETIC:
     setattr(Lazy, f"__{_name.rstrip('_')}__", _settled(_name))
     setattr(Lazy, f"__r{_name.rstrip('_')}__", _settled_right(_name))
 
