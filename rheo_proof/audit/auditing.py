@@ -23,6 +23,7 @@ from rheo_proof.audit.explaining import causes, line
 from rheo_proof.audit.exploring import Exploration, Usage, explore
 from rheo_proof.audit.judging import GUARD, Judged, judge
 from rheo_proof.audit.naming import name_of
+from rheo_proof.audit.session import installation
 from rheo_proof.audit.verdict import Counted, Undecided, Verdict, in_order, kind_of, smallest
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
@@ -218,11 +219,12 @@ def audit(
     todo = [(case, request) for case in made.cases(tuple(dtypes), tables) for request in made.requests(case)]
     if not todo:
         raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
-    for done, (case, request) in enumerate(todo):
-        if told is not None:
-            told(done, len(todo))
-        work.examine(case, request)
-    return work.finish(name, [case for case, _ in todo], kept, begun)
+    with installation():
+        for done, (case, request) in enumerate(todo):
+            if told is not None:
+                told(done, len(todo))
+            work.examine(case, request)
+        return work.finish(name, [case for case, _ in todo], kept, begun)
 
 
 def distance_from(tolerance: Any) -> Q:

@@ -12,6 +12,13 @@ from rheo_proof.audit.exploring import Run
 
 
 @contextmanager
+def installation() -> Iterator[None]:
+    """Take away what NumPy and `random` draw from, for many sessions: finding it takes longer than a run."""
+    with importlib.import_module("rheo_proof.audit.patches").installed():
+        yield
+
+
+@contextmanager
 def session(run: Run, *functions: Callable[..., Any]) -> Iterator[None]:
     """Intercept torch, NumPy and `random` for one run of these functions; torch only where somebody has imported it."""
     with ExitStack() as stack:
