@@ -41,7 +41,7 @@ class Arrays:
                 return _layer("torch_run").tensor_of(nested, kind)
             return self._library.tensor(nested, dtype=kind)
         if random:
-            return _layer("numpy_arrays").random_array(nested)
+            return _layer("numpy_arrays").gathered(nested, self._library.dtype(dtype))
         return self._library.array(nested, dtype=dtype)
 
     def generator(self, seed: int) -> Any:

@@ -38,7 +38,7 @@ def baseline(drafting: Drafting, case: Case, request: Request) -> Baseline:
     >>> from rheo_proof.audit.tables import table
     >>> found = baseline(CHAIN, Case(table("dyadic"), "float64"), Request())
     >>> str(found.ratio), str(found.optimum), str(found.drafted)
-    ('43/32', '45/32', '2')
+    ('25/16', '13/8', '2')
     """
     drafts = drafting.law(case, request)
     drafted = sum((mass * len(draft.tokens) for draft, mass in drafts.items()), ZERO)

@@ -15,12 +15,12 @@ from rheo_proof.audit.rows import prefixes, quiet, same, spread
 from rheo_proof.audit.toys import TOYS
 
 DYADIC = (
-    "4 5 7 / 8 4 4; 1 3 4 / 2 4 2; 9 11 12 / 8 8 16; 3 2 3 / 2 4 2; 2 1 1 / 1 1 2; 3 3 2 / 4 2 2; 5 6 5 / 4 8 4; "
-    "8 7 1 / 8 8 0"
+    "24 17 23 / 32 16 16; 13 8 11 / 8 16 8; 4 3 1 / 2 4 2; 9 11 12 / 8 8 16; 3 2 3 / 2 4 2; 2 1 1 / 1 1 2; "
+    "8 7 1 / 8 8 0; 7 5 4 / 4 4 8"
 )
 """q, p/q, (p-q)+ and its sum are dyadic, powers of two where they divide: in a ratio rule nothing is ever rounded."""
-TENTHS = "5 3 2 / 2 3 5; 3 1 6 / 6 3 1; 1 2 7 / 3 5 2; 4 5 1 / 7 1 2; 1 1 8 / 4 4 2; 4 2 4 / 1 5 4; 2 6 2 / 4 1 5"
-THIRDS = "1 3 3 / 4 2 1; 2 3 1 / 1 1 4; 5 1 3 / 2 4 3; 1 8 2 / 6 3 2; 4 7 2 / 9 1 3"
+TENTHS = "5 3 2 / 3 2 5; 3 1 6 / 1 7 2; 1 2 7 / 6 3 1; 4 5 1 / 1 1 8; 1 1 8 / 4 4 2; 4 2 4 / 1 6 3; 2 6 2 / 5 1 4"
+THIRDS = "3 3 1 / 4 2 1; 2 3 1 / 1 1 4; 4 4 1 / 3 2 4; 1 8 2 / 6 3 2; 4 7 2 / 9 1 3"
 ZEROS = "2 1 0 / 1 1 2; 0 1 3 / 2 1 0; 1 0 4 / 3 2 1; 1 2 3 / 0 1 1; 0 3 2 / 1 0 3; 3 0 5 / 0 2 3; 1 5 0 / 2 1 0"
 TIES = "1 2 1 / 2 1 1; 1 1 2 / 1 1 2; 2 2 1 / 1 2 2; 1 1 1 / 1 2 1; 3 1 1 / 1 1 1"
 GIVEN = "5 3 2 / 1 0 0; 3 1 6 / 0 1 0; 1 2 7 / 0 0 1; 4 5 1 / 0 0 1; 1 1 8 / 0 1 0; 4 0 6 / 0 1 0"
@@ -37,7 +37,7 @@ SHORT = (Fraction(0), Fraction(2**24 - 1, 2**25), Fraction(1, 2)), (Fraction(0),
 def _table(name: str, about: str, pools: Iterable[str], vocab: int, length: int, tags: str) -> Table:
     """A table with one pool for each request, all of which are read."""
     whole = len(prefixes(vocab, length))
-    rows = tuple(spread(pool, vocab, length, start=whole * b) for b, pool in enumerate(pools))
+    rows = tuple(spread(pool, vocab, length, start=(whole + 1) * b) for b, pool in enumerate(pools))
     return Table(name, about, vocab, length, rows, frozenset(tags.split()), tuple(range(len(rows))))
 
 
