@@ -1,18 +1,25 @@
-"""pytest plugin: the error budget of the statistical assertions of a run, summed over workers, printed, and enforced.
+"""pytest plugin: audits as tests, and the error budget of the statistical assertions of a run.
+
+`rheo_audit` is a fixture: `rheo_audit(my_verify, adapter="chain")` passes if the function is lossless, and fails with
+its smallest counterexample if it is not.
 
 Every `assert_law_equal` spends its false-alarm rate. At the end of the run the sum is printed with the root seed of the
-random numbers, and a run that spent more than the limit fails, whatever its tests said. Neither NumPy nor SciPy is
-loaded for this.
+random numbers, summed over workers, and a run that spent more than the limit fails, whatever its tests said. Neither
+NumPy nor SciPy is loaded for this, and the auditor only by tests that use it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rheo_proof.stats import ledger
 from rheo_proof.stats.seeds import VARIABLE, root_seed
+
+if TYPE_CHECKING:
+    from rheo_proof.audit.verdict import Verdict
 
 KEY = "rheo_proof_budget"
 
@@ -68,3 +75,35 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{total.line()}; root seed {root_seed()} ({VARIABLE})")
     if total.exceeded:
         terminalreporter.write_line("ERROR: the statistical assertions of this run exceed their error budget", red=True)
+
+
+@pytest.fixture
+def rheo_audit() -> Callable[..., Verdict]:
+    """Audit a verifier; fail unless the verdict is the expected one.
+
+    Takes what `rheo_proof.audit.audit` takes. Without `expect`, `lossless` is expected, or `lossless but slower than
+    the ratio rule`; with it, exactly this kind. Returns the verdict.
+    """
+
+    def check(function: Callable[..., Any], adapter: Any = "chain", *, expect: str = "", **options: Any) -> Verdict:
+        __tracebackhide__ = True
+        from rheo_proof.audit import audit
+        from rheo_proof.audit.verdict import STATUS
+        from rheo_proof.exact.errors import InputError
+        from rheo_proof.report.audit import as_text
+
+        if expect and expect not in STATUS:
+            pytest.fail(f"expect is {expect!r}; there are {', '.join(STATUS)}", pytrace=False)
+        verdict, unusable = None, ""
+        try:
+            verdict = audit(function, adapter, **options)
+        except InputError as error:
+            unusable = str(error)
+        if verdict is None:
+            pytest.fail(f"rheo_audit: {unusable}", pytrace=False)
+        if verdict.kind != expect if expect else not verdict.lossless:
+            expected = f"Expected: {expect}.\n" if expect else ""
+            pytest.fail(f"{expected}{as_text(verdict)}", pytrace=False)
+        return verdict
+
+    return check

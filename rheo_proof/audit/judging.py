@@ -53,9 +53,9 @@ class Judged:
 
     `model` has the target rows that the output should follow; `lost` is the distance from the target p itself, which
     differs only where another target was declared. `law` is that of emitted strings; `failures` are runs that raised or
-    returned no emitted string, with their probability; `impossible` is an emitted string that ends with a token to which
-    the target gives probability 0. `allowed` is the distance that roundings, guards inside noise and a tolerance that
-    was asked for explain.
+    returned no emitted string, with their probability; `impossible` is an emitted string that ends with a token of
+    target probability 0. `allowed` is the distance that roundings, guards inside noise and a tolerance that was asked
+    for explain.
     """
 
     case: Case

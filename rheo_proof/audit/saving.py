@@ -30,7 +30,8 @@ random numbers on the rows below, and prints the law of what it emits beside the
 from rheo_proof.audit import audit
 from rheo_proof.audit.cases import Table
 from rheo_proof.audit.naming import load
-from rheo_proof.audit.saving import repeat, rows_from
+from rheo_proof.audit.saving import rows_from
+from rheo_proof.report.audit import repeat
 
 # One table for each request of the call; after each prefix: (target row p, draft row q).
 ROWS = {rows}
@@ -125,12 +126,3 @@ def loadable(name: str) -> str:
     if "<" in name or name.startswith("__main__:"):
         raise AuditError(f"{name} cannot be loaded from a script; put it into a module of its own")
     return name
-
-
-def repeat(verdict: Verdict) -> int:
-    """What the script prints, and its exit status."""
-    from rheo_proof.report.audit import show_audit
-    from rheo_proof.report.console import plain_console
-
-    show_audit(plain_console(), verdict)
-    return verdict.status

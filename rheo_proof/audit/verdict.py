@@ -205,7 +205,7 @@ def in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     for finding in findings:
         first.setdefault((finding.topic, finding.remark), []).append(finding)
     merged = []
-    for (topic, _), group in sorted(first.items(), key=lambda item: (TOPICS.index(item[0][0]), item[0][1])):
+    for _, group in sorted(first.items(), key=lambda item: (TOPICS.index(item[0][0]), item[0][1])):
         others = len({finding.case for finding in group}) - 1
         merged.append(replace(group[0], others=others))
     return tuple(merged)

@@ -16,7 +16,7 @@ from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, Ve
 from rheo_proof.audit.words import decimal, shown, string
 from rheo_proof.exact.model import key
 from rheo_proof.exact.number import NUMBER_TYPE, to_fraction
-from rheo_proof.report.console import table
+from rheo_proof.report.console import plain_console, table
 
 MOST_STRINGS = 8
 MOST_UNDECIDED = 3
@@ -204,7 +204,7 @@ def closing(verdict: Verdict) -> str:
     """The last line: the verdict."""
     open_cases = len({one.case for one in verdict.undecided})
     rest = f" ({open_cases} cases were not decided)" if open_cases else ""
-    tv = f"TV up to {shown(verdict.distance)}"
+    tv = f"TV up to {decimal(verdict.distance)}"
     if verdict.kind == LOSSLESS:
         words = f" although declared as {verdict.declared.text!r}" if verdict.declared else ""
         return f"LOSSLESS, {rounding(verdict)}{words}."
@@ -235,6 +235,12 @@ def as_text(verdict: Verdict) -> str:
     show_audit(console, verdict)
     lines = out.getvalue().splitlines()
     return "\n".join([lines[-1], "", *(line.rstrip() for line in lines[:-1])])
+
+
+def repeat(verdict: Verdict) -> int:
+    """What a saved counterexample prints, and its exit status."""
+    show_audit(plain_console(), verdict)
+    return verdict.status
 
 
 def as_json(verdict: Verdict) -> dict[str, Any]:

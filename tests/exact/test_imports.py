@@ -7,6 +7,7 @@ exist yet waits for it.
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,7 @@ class Rule(NamedTuple):
     others: tuple[str, ...] | None = ()
     late: bool = False  # any third party may be imported inside a function
     never: tuple[str, ...] = ()
-    spares: str | None = None
+    spares: str | tuple[str, ...] | None = None
 
 
 # What a drafting or verifying method may know: randomness, laws, models, trees. Not who answers its requests.
@@ -45,6 +46,11 @@ METHOD = Rule(
     ),
     never=tuple(f"rheo_proof.exact.chance.{reading}" for reading in READINGS),
 )
+
+# The auditor judges strangers. It may know exact numbers and models, and the optimum of one level; no scheme of ours.
+AUDITOR = ("rheo_proof.audit", "rheo_proof.exact", "rheo_proof.theorems.transport", "rheo_proof.__version__")
+LAYERS = ("rheo_proof/audit/torch_", "rheo_proof/audit/numpy_")
+AUDIT_OF_A_TEST = ("rheo_proof.audit", "rheo_proof.exact.errors", "rheo_proof.report.audit")
 
 
 def method(folder: str) -> Rule:
@@ -67,7 +73,13 @@ RULES = (
     Rule("rheo_proof/theorems/policy_checker.py", ("rheo_proof.theorems.checker",), ("checker",)),
     Rule("rheo_proof/stats", ("rheo_proof.exact", "rheo_proof.schemes", "rheo_proof.stats"), ("numpy", "scipy")),
     Rule("rheo_proof/stats/ledger.py"),
-    Rule("rheo_proof/pytest_plugin.py", ("rheo_proof.stats.ledger", "rheo_proof.stats.seeds"), ("pytest",)),
+    # Torch and NumPy are loaded by files that are named after them, which an audit loads where it needs them.
+    Rule("rheo_proof/audit", AUDITOR, ("gmpy2",), late=True, spares=LAYERS),
+    Rule(
+        "rheo_proof/pytest_plugin.py",
+        ("rheo_proof.stats.ledger", "rheo_proof.stats.seeds", *AUDIT_OF_A_TEST),
+        ("pytest",),
+    ),
     Rule("rheo_proof", ("rheo_proof",), None, spares="rheo_proof/cli/crosscheck"),
     Rule("reference/rheo_reference", ("rheo_reference",), ("numpy",)),
     Rule("gpu/rheo_gpu", ("rheo_gpu",), ("torch",)),
@@ -179,6 +191,15 @@ OFFENDERS = [
     ("rheo_proof/stats/plan.py", "def f():\n    import statsmodels"),
     ("rheo_proof/stats/ledger.py", "import numpy"),
     ("rheo_proof/pytest_plugin.py", "from rheo_proof.stats.plan import plan_draws"),
+    ("rheo_proof/exact/law.py", "from rheo_proof.audit import audit"),
+    ("rheo_proof/schemes/faults.py", "from rheo_proof.audit.cases import Case"),
+    ("rheo_proof/theorems/instances.py", "def f():\n    from rheo_proof.audit import audit"),
+    ("rheo_proof/stats/plan.py", "from rheo_proof.audit import audit"),
+    ("rheo_proof/audit/judging.py", "import torch"),
+    ("rheo_proof/audit/cases.py", "import numpy as np"),
+    ("rheo_proof/audit/judging.py", "from rheo_proof.schemes.faults import FAULTS"),
+    ("rheo_proof/audit/saving.py", "def f():\n    from rheo_proof.report.audit import repeat"),
+    ("rheo_proof/audit/torch_run.py", "import rheo_gpu"),
     ("rheo_proof/report/console.py", "def f():\n    from rheo_gpu import decode"),
     ("reference/rheo_reference/decode.py", "from rheo_proof.exact.law import Law"),
     ("reference/rheo_reference/decode.py", "import torch"),
@@ -210,6 +231,10 @@ WELCOME = [
     ("rheo_proof/theorems/checker.py", "import json\nfrom fractions import Fraction"),
     ("rheo_proof/stats/fixtures.py", "import numpy, scipy.stats\nfrom rheo_proof.schemes.faults import FAULTS"),
     ("rheo_proof/pytest_plugin.py", "import pytest\nfrom rheo_proof.stats import ledger"),
+    ("rheo_proof/pytest_plugin.py", "def f():\n    from rheo_proof.audit import audit"),
+    ("rheo_proof/audit/torch_run.py", "import torch\nfrom rheo_proof.audit.scalars import Scalar"),
+    ("rheo_proof/audit/session.py", "def f():\n    import torch"),
+    ("rheo_proof/cli/audit.py", "from rheo_proof.audit.auditing import audit"),
     ("rheo_proof/cli/crosscheck.py", "import rheo_reference, rheo_gpu, rheo_proof.exact.law"),
     ("reference/rheo_reference/decode.py", "import numpy as np\nfrom .tree import grow"),
     ("gpu/rheo_gpu/decode.py", "import torch.nn.functional\nfrom rheo_gpu.tree import grow"),
@@ -219,3 +244,23 @@ WELCOME = [
 @pytest.mark.parametrize(("path", "source"), WELCOME)
 def test_a_proper_import_is_not_flagged(path: str, source: str) -> None:
     assert violations(path, source) == []
+
+
+LOADED = """
+import sys
+import {module}
+assert "rheo_proof" in sys.modules
+print(" ".join(sorted({{name.partition(".")[0] for name in sys.modules}} & {{"numpy", "torch", "scipy"}})))
+print("rheo_proof.audit.auditing" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "auditor"),
+    [("rheo_proof.audit", True), ("rheo_proof.pytest_plugin", False), ("rheo_proof.cli.audit", False)],
+)
+def test_the_auditor_is_loaded_without_numpy_and_torch_and_only_where_it_is_used(module: str, auditor: bool) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED.format(module=module)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split("\n")[:2] == ["", str(auditor)]
