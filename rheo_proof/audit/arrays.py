@@ -33,7 +33,7 @@ class Arrays:
     def make(self, nested: Nested, dtype: str) -> Any:
         """An array of a type: `float32`, `float64` or `int64`. A single number stays one in lists."""
         if self.kind == "list":
-            return nested
+            return copied(nested)
         random = any(isinstance(x, Cell) for x in flat(nested))
         if self.kind == "torch":
             kind = getattr(self._library, dtype)
@@ -55,6 +55,11 @@ class Arrays:
     def cells(self, value: Any) -> Nested:
         """What an array holds, as nested lists of numbers and cells."""
         return cells_of(value)
+
+
+def copied(nested: Nested) -> Nested:
+    """The same in new lists: what a function writes into its lists must not reach ours."""
+    return [copied(x) for x in nested] if isinstance(nested, list) else nested
 
 
 def needed(library: str) -> Any:

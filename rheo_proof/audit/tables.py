@@ -72,12 +72,14 @@ BATTERY: tuple[Table, ...] = (
 _NAMED = {table.name: table for table in (*BATTERY, *TOYS.values())} | TOYS
 
 
-def table(name: str) -> Table:
-    """A table by name; a report (`R23`) names the table that shows it. Raises `AuditError` that lists the names.
+def table(name: str | Table) -> Table:
+    """A table by name, or one of your own; a report (`R23`) names the table that shows it. Raises `AuditError` that lists the names.
 
     >>> table("R23").about, table("R17") is table("R23")
     ('an everyday pair of rows, V = 3', True)
     """
+    if isinstance(name, Table):
+        return name
     if name not in _NAMED:
         raise AuditError(f"no table {name!r}; there are {', '.join(_NAMED)}")
     return _NAMED[name]

@@ -27,7 +27,7 @@ from typing import Any
 from rheo_proof.audit.cases import Case
 from rheo_proof.audit.contract import CHANGED, FAILING, IMPOSSIBLE, LENGTHS, NAN, TOPICS, Finding
 from rheo_proof.audit.declaring import Declared
-from rheo_proof.audit.judging import Judged
+from rheo_proof.audit.judging import GUARD, Judged
 from rheo_proof.audit.lines import Departure
 from rheo_proof.exact.number import to_fraction
 
@@ -161,9 +161,9 @@ def kind_of(
 
 
 def slower(judged: Judged) -> bool:
-    """Whether fewer draft tokens are accepted than by the ratio rule, roundings apart."""
-    room = judged.allowed * (judged.case.length + 1)
-    return judged.accepted + max(room, judged.distance * (judged.case.length + 1)) < judged.baseline.ratio
+    """Whether fewer draft tokens are accepted than by the ratio rule, roundings and guards apart."""
+    room = max(judged.allowed, judged.distance, to_fraction(GUARD)) * (judged.case.length + 1)
+    return judged.accepted + room < judged.baseline.ratio
 
 
 def speed(judged: Sequence[Judged]) -> Speed | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from rheo_proof.audit.baselines import Baseline
-from rheo_proof.audit.cases import DTYPES, Case, Request
+from rheo_proof.audit.cases import DTYPES, Case, Request, Table
 from rheo_proof.audit.exploring import Run
 from rheo_proof.audit.outcomes import Outcome
 from rheo_proof.audit.sources import Source
@@ -26,7 +26,7 @@ class Adapter(Protocol):
     def check(self, function: Callable[..., Any]) -> None:
         """Raise `AuditError` with one line unless the function can be called like that."""
 
-    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str] | None = None) -> tuple[Case, ...]:
+    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str | Table] | None = None) -> tuple[Case, ...]:
         """The cases that fit; `tables` names those to choose from."""
 
     def requests(self, case: Case) -> tuple[Request, ...]:

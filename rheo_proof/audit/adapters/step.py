@@ -9,7 +9,7 @@ from typing import Any
 from rheo_proof.audit.adapters.verify import logit_slack
 from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.baselines import Baseline, baseline
-from rheo_proof.audit.cases import DTYPES, Case, Request
+from rheo_proof.audit.cases import DTYPES, Case, Request, Table
 from rheo_proof.audit.drafts import CHAIN, Draft
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Run
@@ -72,7 +72,7 @@ class Step:
                 raise AuditError(f"{a.parameter}: a step is given models, not {a.role.kind}")
         Arrays(self.arrays)
 
-    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str] | None = None) -> tuple[Case, ...]:
+    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str | Table] | None = None) -> tuple[Case, ...]:
         """The cases of one request."""
         dtypes = tuple(dtypes)
         found = battery(dtypes) if tables is None else [Case(table(name), dtype) for dtype in dtypes for name in tables]

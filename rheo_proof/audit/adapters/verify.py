@@ -10,7 +10,7 @@ from typing import Any
 
 from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.baselines import Baseline, baseline
-from rheo_proof.audit.cases import DTYPES, Case, Process, Request, exactly
+from rheo_proof.audit.cases import DTYPES, Case, Process, Request, Table, exactly
 from rheo_proof.audit.drafters import Proposal, asked
 from rheo_proof.audit.drafts import CHAIN, Drafting
 from rheo_proof.audit.errors import AuditError
@@ -79,7 +79,7 @@ class Verify:
                 raise AuditError(f"role {kind}: adapter {self.name} hands over rows; use adapter step")
         Arrays(self.arrays)
 
-    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str] | None = None) -> tuple[Case, ...]:
+    def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str | Table] | None = None) -> tuple[Case, ...]:
         """The cases that fit: of the battery and the public reports, or of tables named here."""
         dtypes = tuple(dtypes)
         found = battery(dtypes) if tables is None else [Case(table(name), dtype) for dtype in dtypes for name in tables]
