@@ -200,6 +200,9 @@ def audit(
     """
     if not callable(function):
         raise AuditError(f"{function!r} cannot be called; name a function")
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            raise AuditError(f"dtype {dtype!r}: expected {' or '.join(DTYPES)}")
     made, name = (find(adapter, **options), adapter) if isinstance(adapter, str) else (adapter, adapter.name)
     if options and not isinstance(adapter, str):
         raise AuditError(f"{', '.join(options)}: goes with the name of an adapter, not with one that is made")

@@ -1,7 +1,7 @@
 """What a verifier owes besides the law: honest draft rows, noise of its own, no impossible token, inputs left alone.
 
-Each check gives findings. Some explain a wrong law and are causes: they decide the kind of the verdict where the law
-departs, and are remarks where it does not. The others break the contract even though the law is right.
+Each check gives findings. Causes explain why a law is wrong and come first in a verdict; what is shared or used twice
+without any law being wrong for it is a remark at most. The others break the contract even though the law is right.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rheo_proof.exact.number import ZERO, Q, to_fraction
 class Finding:
     """One thing that was found: what `topic` it is of, in words, and on which case.
 
-    `cause`: it breaks the contract only as the reason of a wrong law. `remark`: it never decides the verdict. `others`
+    `cause`: it comes before a wrong law, which is its consequence. `remark`: it never decides the verdict. `others`
     counts further cases that show the same.
     """
 

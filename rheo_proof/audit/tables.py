@@ -73,7 +73,9 @@ _NAMED = {table.name: table for table in (*BATTERY, *TOYS.values())} | TOYS
 
 
 def table(name: str | Table) -> Table:
-    """A table by name, or one of your own; a report (`R23`) names the table that shows it. Raises `AuditError` that lists the names.
+    """A table by name, or one of your own; a report (`R23`) names the table that shows it.
+
+    Raises `AuditError` that lists the names.
 
     >>> table("R23").about, table("R17") is table("R23")
     ('an everyday pair of rows, V = 3', True)

@@ -2,9 +2,9 @@
 
 From what the battery showed, in this order:
 
-1. `contract broken`, if the law departs somewhere and a cause was confirmed (the reported draft law is not the one
-   drawn from; draft and verifier share noise; a random variable is used twice), or if it departs only where the
-   function raises or returns no emitted string.
+1. `contract broken`, if the reported draft law is not the one drawn from, whatever the law of the output; if that
+   departs somewhere and reuse of random variables was confirmed as the cause (draft and verifier share noise; one is
+   used twice); or if it departs only where the function raises or returns no emitted string.
 2. `lossy by design`, if the law departs and that was declared; also if it follows a declared other target.
 3. `biased`, if the law departs otherwise.
 4. `contract broken`, if the law is right, but a token of target probability 0 can be emitted, the input is changed, or

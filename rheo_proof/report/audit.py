@@ -161,8 +161,10 @@ def coverage(verdict: Verdict) -> Iterator[str]:
         )
     else:
         yield f"Covered: {verdict.function} with adapter {verdict.adapter}, no law{refused}."
+    batch = max((judged.case.batch for judged in verdict.judged), default=1)
+    alone = "" if batch > 1 else "several requests in one call; "
     yield (
-        "Not covered: other tables, sizes and shapes; the random generator itself, taken to be uniform and "
+        f"Not covered: {alone}other tables, sizes and shapes; the random generator itself, taken to be uniform and "
         "independent; kernels of other devices; several steps in a row; the model's own rows."
     )
 

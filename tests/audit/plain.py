@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 Row = Sequence[float]
@@ -118,10 +118,8 @@ def wrong_bonus(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) 
         p, q = target_probs[i], draft_probs[i]
         if not random.random() * q[x] < p[x]:
             return [*draft_tokens[:i], draw(residual(p, q))]
-    return [
-        *draft_tokens,
-        random.choices(range(len(target_probs[0])), target_probs[-2])[0],
-    ]  # bonus from the row before
+    before = target_probs[-2]
+    return [*draft_tokens, random.choices(range(len(before)), before)[0]]  # bonus from the row before
 
 
 def biased_inverse(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) -> list[int]:
@@ -202,7 +200,7 @@ def nonsense(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) -> 
 
 def product(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) -> list[int]:
     """A product of two uniforms, which is no matter of intervals."""
-    return [0] if random.random() * random.random() < target_probs[0][0] else [1]
+    return [0] if random.random() * random.random() < target_probs[0][0] else [1]  # a product
 
 
 def typical(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) -> list[int]:
@@ -222,24 +220,23 @@ def mixture(draft_tokens: list[int], draft_probs: Rows, target_probs: Rows) -> l
     return right(draft_tokens, draft_probs, [*mixed, target_probs[-1]])
 
 
-def honest(draft_model: object, K: int) -> tuple[list[int], list[list[float]]]:
+def honest(draft_model: Callable[..., Row], K: int) -> tuple[list[int], list[Row]]:
     """A drafter that draws from the rows it reports."""
     return drafting(draft_model, K, lambda q: q)
 
 
-def sharpened(draft_model: object, K: int) -> tuple[list[int], list[list[float]]]:
+def sharpened(draft_model: Callable[..., Row], K: int) -> tuple[list[int], list[Row]]:
     """A drafter that draws from a sharper law than it reports (R02, R03)."""
     return drafting(draft_model, K, lambda q: [w * w for w in q])
 
 
-def drafting(draft_model: object, K: int, seen_as: object) -> tuple[list[int], list[list[float]]]:
+def drafting(
+    draft_model: Callable[..., Row], K: int, seen_as: Callable[[Row], Row], drawn: Callable[[Row], int] = draw
+) -> tuple[list[int], list[Row]]:
     """K tokens, each drawn from what is made of the model's row, and the rows."""
-    assert callable(draft_model)
-    assert callable(seen_as)
     tokens: list[int] = []
-    rows: list[list[float]] = []
+    rows: list[Row] = []
     for _ in range(K):
-        row = list(draft_model(tokens))
-        rows.append(row)
-        tokens.append(draw(seen_as(row)))
+        rows.append(draft_model(tokens))
+        tokens.append(drawn(seen_as(rows[-1])))
     return tokens, rows

@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import pytest
-from rheo_proof.audit.torch_run import torch_run
 
 from rheo_proof.audit.errors import NotEnumerable
 from rheo_proof.audit.exploring import Run, explore
 from rheo_proof.audit.patches import patched
+from rheo_proof.audit.torch_run import torch_run
 from rheo_proof.exact.number import to_fraction
 from tests.audit.idioms import IDIOMS, Idiom
 

@@ -12,6 +12,7 @@ from rheo_proof.audit import Verdict, audit
 from rheo_proof.audit import contract as topics
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, UNDECIDED
+from rheo_proof.report.audit import closing
 from tests.audit import plain
 
 TABLES = ("dyadic", "tenths", "zeros", "R45", "R20-given", "nan draft")
@@ -58,3 +59,119 @@ def test_each_verifier_gets_its_kind_and_its_findings(function: Any, kind: str, 
         kind in (LOSSLESS, SLOWER, UNDECIDED) or not any(j.departs for j in verdict.judged)
     )
     assert verdict.lossless == (kind in (LOSSLESS, SLOWER))
+
+
+def test_dyadic_rows_give_equality_and_awkward_ones_a_bound() -> None:
+    exact, rounded = verdict_on(plain.right, ("dyadic",)), verdict_on(plain.right, ("tenths",))
+    assert (exact.distance, exact.exact) == (0, len(exact.judged))
+    assert 0 < rounded.distance < min(judged.allowed for judged in rounded.judged) < Fraction(1, 10**12)
+    assert rounded.exact == 0
+    assert "LOSSLESS, exactly." in closing(exact)
+    assert "up to rounding" in closing(rounded)
+    single = verdict_on(plain.right, ("tenths",), dtypes=["float32"])
+    assert single.kind == LOSSLESS
+    assert Fraction(1, 10**6) < single.judged[0].allowed < Fraction(1, 10**4), "float32 says less, and says so"
+
+
+def test_a_small_guard_is_said_to_be_one_and_a_large_one_is_a_bias() -> None:
+    small, large = verdict_on(plain.guarded, ("dyadic",)), verdict_on(plain.strong_guard, ("dyadic",))
+    assert small.kind == LOSSLESS
+    assert small.guarded
+    assert "numeric guard" in closing(small)
+    assert large.kind == BIASED
+    assert Fraction(1, 10**6) < large.distance < Fraction(1, 10**3)
+
+
+def test_a_tolerance_that_is_asked_for_turns_a_bias_into_a_qualified_yes() -> None:
+    verdict = verdict_on(plain.strong_guard, ("dyadic",), tolerance="1/1000")
+    assert verdict.lossless
+    assert "up to the tolerance asked for" in closing(verdict)
+    assert verdict_on(plain.strong_guard, ("dyadic",), tolerance=1e-5).kind == BIASED
+
+
+def test_a_declared_loss_is_lossy_by_design_and_still_measured() -> None:
+    bare = verdict_on(plain.typical, ("dyadic", "tenths"))
+    told = verdict_on(plain.typical, ("dyadic", "tenths"), declared="typical acceptance, threshold 0.09")
+    assert (bare.kind, told.kind) == (BIASED, LOSSY)
+    assert told.distance == bare.distance > Fraction(1, 10)
+    assert "typical acceptance, threshold 0.09" in closing(told)
+    assert verdict_on(plain.right, ("dyadic",), declared="a threshold").kind == LOSSLESS, "a declaration proves nothing"
+
+
+def test_a_declared_mixture_is_the_target_and_another_weight_is_not() -> None:
+    half = verdict_on(plain.mixture, ("dyadic",), declared="mix 1/2")
+    assert (half.kind, half.distance, half.exact) == (LOSSY, 0, 1)
+    assert half.lost == verdict_on(plain.mixture, ("dyadic",)).distance > Fraction(1, 20)
+    assert verdict_on(plain.mixture, ("dyadic",), declared="mix 1/3").kind == BIASED
+    assert verdict_on(plain.right, ("dyadic",), declared="mix 0.5").kind == BIASED
+
+
+def test_an_input_may_be_changed_where_that_is_allowed() -> None:
+    assert verdict_on(plain.overwriting, ("dyadic",)).kind == BROKEN
+    assert verdict_on(plain.overwriting, ("dyadic",), allow_in_place=True).kind == LOSSLESS
+
+
+def test_what_is_not_enumerated_is_never_lossless() -> None:
+    verdict = verdict_on(plain.product)
+    assert (verdict.kind, verdict.status, verdict.judged) == (UNDECIDED, 3, ())
+    [why] = {one.why for one in verdict.undecided}
+    assert f"product of two random numbers at {plain.__file__}:{plain.line('a product')}" in why
+    short = verdict_on(plain.right, max_runs=2)
+    assert (short.kind, short.status) == (UNDECIDED, 3)
+    assert {one.why for one in short.undecided} == {"more than 2 runs"}
+    some = verdict_on(plain.right, ("R20-given", "dyadic"), max_runs=20)
+    assert some.judged
+    assert some.undecided
+    assert some.kind == UNDECIDED
+    assert verdict_on(plain.right, timeout=0).kind == UNDECIDED
+
+
+def test_a_refutation_stands_though_other_cases_are_open() -> None:
+    verdict = verdict_on(plain.from_target, ("R45", "dyadic"), max_runs=20)
+    assert verdict.undecided
+    assert verdict.kind == BIASED
+
+
+def test_a_function_that_keeps_something_between_calls_is_not_enumerable() -> None:
+    calls: list[int] = []
+
+    def counting(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
+        calls.append(1)
+        return plain.right(draft_tokens, draft_probs, target_probs) if len(calls) % 2 else [plain.draw([0.5, 0.5])]
+
+    verdict = verdict_on(counting, ("dyadic",))
+    assert verdict.kind == UNDECIDED
+    assert "keeps something from one call to the next" in verdict.undecided[0].why
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"adapter": "chains"}, "no adapter 'chains'"),
+        ({"tables": ["dyadics"]}, "no table 'dyadics'"),
+        ({"dtypes": ["float16"]}, "float16"),
+        ({"arrays": "jax"}, "arrays 'jax'"),
+        ({"returns": "string"}, "no 'string'"),
+        ({"roles": {"draft_tokens": "tokens"}}, "tokens"),
+        ({"roles": {"nobody": "draft_tokens"}}, "no parameter 'nobody'"),
+        ({"tolerance": 2}, "tolerance"),
+        ({"tolerance": "much"}, "tolerance"),
+        ({"declared": " "}, "declared"),
+        ({"declared": "mix 3/2"}, "mix 3/2"),
+        ({"colour": "red"}, "colour"),
+        ({"tables": ["two dyadic"]}, "no table of the battery fits"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(options: dict[str, Any], words: str) -> None:
+    given = {"adapter": "chain", "arrays": "list", **options}
+    with pytest.raises(AuditError) as refused:
+        audit(plain.right, **given)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_function_with_another_signature_is_refused() -> None:
+    with pytest.raises(AuditError, match="has no role"):
+        verdict_on(lambda first, second: [0])
+    with pytest.raises(AuditError, match="cannot be called"):
+        audit(3)  # type: ignore[arg-type]
