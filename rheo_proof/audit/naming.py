@@ -44,8 +44,10 @@ def load(written: str, option: str = "the function") -> Callable[..., Any]:
         if not hasattr(found, part):
             raise AuditError(f"{where} has no {path!r}{close_to(path, found)}")
         found = getattr(found, part)
+    if isinstance(found, type):
+        raise AuditError(f"{written} is a class; name a function, or a method that needs no instance")
     if not callable(found):
-        raise AuditError(f"{written} is a {type(found).__name__}, and cannot be called; name a function")
+        raise AuditError(f"{written} is of type {type(found).__name__}, and cannot be called; name a function")
     return found  # type: ignore[no-any-return]
 
 

@@ -193,8 +193,8 @@ def smallest(judged: Sequence[Judged]) -> Judged | None:
         wrong = each.wrong
         string = len(wrong.string) if wrong else 0
         digits = len(f"{wrong.expected}{wrong.actual}") if wrong else 0
-        long = digits > READABLE
-        return (bool(each.failing), each.case.batch, each.case.vocab, string, long, each.case.length, digits)
+        plain = "dyadic" in each.case.tags and digits <= READABLE
+        return (bool(each.failing), each.case.batch, each.case.vocab, string, not plain, each.case.length, digits)
 
     return min((each for each in judged if each.departs), key=size, default=None)
 

@@ -20,7 +20,7 @@ from rheo_proof.report.json_file import write_json, write_text
 if TYPE_CHECKING:
     from rheo_proof.audit.verdict import Verdict
 
-ROLE = re.compile(r"(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*(,|$)")
+ROLE = re.compile(r"\s*(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*(,|$)")
 
 
 @click.command("audit")
