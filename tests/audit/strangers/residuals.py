@@ -1,0 +1,57 @@
+"""The token after a rejection, from the wrong row."""
+
+import numpy as np
+import torch
+from torch.distributions import Categorical
+
+
+def resample_from_target(ids, q, p):
+    """Simple, and not lossless: the target itself after a rejection."""
+    for i, x in enumerate(ids.tolist()):
+        if torch.rand(1).item() < (p[i, x] / q[i, x]).item():
+            continue
+        return [*ids[:i].tolist(), Categorical(probs=p[i]).sample().item()]
+    return [*ids.tolist(), Categorical(probs=p[-1]).sample().item()]
+
+
+def resample_from_residual(ids, q, p):
+    for i, x in enumerate(ids.tolist()):
+        if torch.rand(1).item() < (p[i, x] / q[i, x]).item():
+            continue
+        return [*ids[:i].tolist(), Categorical(probs=torch.relu(p[i] - q[i])).sample().item()]
+    return [*ids.tolist(), Categorical(probs=p[-1]).sample().item()]
+
+
+def residual_in_place(ids, q, p):
+    """Looks like the target, but the row has been made the residual: fine, if the caller gives its rows away."""
+    p = p.clone()
+    for i in range(len(ids)):
+        if torch.rand(()).double() >= p[i, ids[i]] / q[i, ids[i]]:
+            p[i].sub_(q[i]).relu_()
+            break
+    else:
+        i = len(ids)
+    return ids[:i].tolist() + Categorical(probs=p[i]).sample((1,)).tolist()
+
+
+# NaN in the draft's row
+
+
+def nan_falls_to_index_zero(ids, q, p):
+    """Comparisons with NaN are false, the empty residual's argmax is 0."""
+    out = []
+    for i, x in enumerate(ids):
+        if np.random.rand() < p[i][x] / q[i][x]:
+            out.append(int(x))
+            continue
+        rest = np.where(p[i] > q[i], p[i] - q[i], 0.0)
+        race = np.random.exponential(size=rest.shape)
+        out.append(int(np.argmax(rest / race)))
+        return np.array(out)
+    return np.array([*out, int(np.argmax(p[-1] / np.random.exponential(size=p[-1].shape)))])
+
+
+def nan_is_refused(ids, q, p):
+    if not np.isfinite(q).all():
+        raise ValueError("draft probabilities are not finite")
+    return nan_falls_to_index_zero(ids, q, p)
