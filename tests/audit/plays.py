@@ -6,6 +6,7 @@ it can be run a thousand times, or be enumerated.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,32 +83,37 @@ def emitted(answer: Any, draft: Prefix, dice: Dice) -> Prefix:
     return tuple(int(x) for x in answer)
 
 
-def chain(kind: str = "torch", q: bool = True, log: bool = False, coins: int = 0, padded: bool = False) -> Play:
-    """function(draft ids, [draft rows,] target rows); `log`: the target's rows are logits; `coins`: uniforms follow."""
+def reads_q(function: Callable[..., Any]) -> bool:
+    """Whether a function takes the draft's rows."""
+    return not {"q", "draft_probs"}.isdisjoint(inspect.signature(function).parameters)
+
+
+def chain(
+    kind: str = "torch",
+    log: bool = False,
+    coins: int = 0,
+    padded: bool = False,
+    more: Any = (),
+    given: Prefix | None = None,
+) -> Play:
+    """function(draft ids, [draft rows,] target rows); `log`: these are logits; `coins`: uniforms follow, or `more`."""
 
     def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
-        draft = toy.drafts(dice)
+        draft = toy.drafts(dice) if given is None else given
         p = MAKE[kind](floats(toy.along(toy.target, draft, 1)))
-        given = [ids(kind, draft)]
-        given += [MAKE[kind](floats(toy.along(toy.draft, draft)))] if q else []
-        given += [p.log() if log else p]
-        given += [torch.rand(coins, dtype=torch.float64), torch.rand((), dtype=torch.float64)] if coins else []
-        tokens = emitted(function(*given), draft, dice)
+        passed = [ids(kind, draft)]
+        passed += [MAKE[kind](floats(toy.along(toy.draft, draft)))] if reads_q(function) else []
+        passed += [p.log() if log else p]
+        passed += [torch.rand(coins, dtype=torch.float64), torch.rand((), dtype=torch.float64)] if coins else []
+        tokens = emitted(function(*passed, *more), draft, dice)
         return tuple(x for x in tokens if x >= 0) if padded else tokens
 
     return play
 
 
 def fixed(*tokens: int, kind: str = "torch", **how: Any) -> Play:
-    """A chain of drafts that do not depend on chance; no draft rows."""
-    once = chain(kind, q=False, **how)
-
-    def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
-        draft = Toy(toy.target, toy.draft, len(tokens))
-        object.__setattr__(draft, "drafts", lambda dice: tokens)
-        return once(function, draft, dice)
-
-    return play
+    """A chain of drafts that do not depend on chance."""
+    return chain(kind, given=tokens, **how)
 
 
 def batch(*toys: Toy, read: int = 0) -> Play:
@@ -144,12 +150,12 @@ def step(kind: str = "numpy", logits: bool = False, length: bool = True, draft: 
     return play
 
 
-def top_list(*tokens: int, q: bool = False) -> Play:
+def top_list(*tokens: int) -> Play:
     """function(candidates [N], the target's row, its rows after each candidate[, q])."""
 
     def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
         p, *rows = (MAKE["torch"](floats([toy.target(prefix)]))[0] for prefix in ((), *((x,) for x in tokens)))
-        more = [MAKE["torch"](floats([toy.draft(())]))[0]] if function.__name__.endswith("dense_q") else []
+        more = [MAKE["torch"](floats([toy.draft(())]))[0]] if reads_q(function) else []
         return tuple(function(ids("torch", tokens), p, torch.stack(rows), *more))
 
     return play

@@ -38,7 +38,7 @@ def fixed_siblings_dense_q(candidates, gt, rows, q):
 
 
 @torch.no_grad()
-def own_sample_must_match(ids, q, p):
+def own_sample_must_match(ids, p):
     emitted = []
     for k in range(p.size(0)):
         token = torch.multinomial(p[k], num_samples=1)
@@ -48,7 +48,7 @@ def own_sample_must_match(ids, q, p):
     return torch.cat(emitted)
 
 
-def best_token_must_match(ids, q, p):
+def best_token_must_match(ids, p):
     emitted = []
     for k in range(p.size(0)):
         token = p[k].argmax(keepdim=True) if k < len(ids) else torch.multinomial(p[k], 1)
@@ -61,7 +61,7 @@ def best_token_must_match(ids, q, p):
 # q is missing: one-hot rule for sampled drafts; or a row of q left from the step before
 
 
-def missing_q_is_one_hot(ids, q, p):
+def missing_q_is_one_hot(ids, p):
     rows = p.clone()
     for k in range(ids.numel()):
         coin = torch.rand_like(p[0, 0])
