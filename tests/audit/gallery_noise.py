@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.audit import brute
-from tests.audit.brute import one_hot, table
+from tests.audit.brute import Law, one_hot, table
 from tests.audit.fault import HALF, NEAR, P0, Q0, Q1, Fault, law, pairs, row, toy
 from tests.audit.plays import Prefix, Toy, batch, by_depth, chain, fixed, step, top_list
 from tests.audit.strangers import batches, coins, ends, lossy, residuals, slower
@@ -164,8 +164,16 @@ BATCHES = (
 )
 
 
-def behind_the_end(tokens: Prefix) -> bool:
-    return 1 in tokens[:-1]
+def behind_the_end(tokens: Prefix) -> str:
+    return "text behind the end" if 1 in tokens[:-1] else "none"
+
+
+def ended(tokens: Prefix) -> str:
+    return "ends within 4" if 1 in tokens else "goes on"
+
+
+def either(chance: Fraction, yes: str, no: str) -> Law:
+    return brute.law(lambda pick: yes if brute.coin(pick, chance) else no)
 
 
 ENDS = (
@@ -176,10 +184,10 @@ ENDS = (
         ends.stop_tested_on_every_token,
         toy(HALF, HALF, 2),
         fixed(1, 0, kind="list", more=(1,)),
-        {False: Fraction(1)},
-        {False: Fraction(1, 2), True: Fraction(1, 2)},
+        {"none": Fraction(1)},
+        {"none": Fraction(1, 2), "text behind the end": Fraction(1, 2)},
         Fraction(1, 2),
-        lambda: brute.law(lambda pick: brute.coin(pick, Fraction(1, 2))),
+        lambda: either(HALF[1], "text behind the end", "none"),
         first=0,
         read=behind_the_end,
     ),
@@ -190,12 +198,12 @@ ENDS = (
         ends.end_masked_on_no_row,
         toy(ENDING, ENDING, 3),
         fixed(0, 0, 0, kind="list", more=(1,)),
-        {True: Fraction(175, 256), False: Fraction(81, 256)},
-        {True: Fraction(1, 4), False: Fraction(3, 4)},
+        {"ends within 4": Fraction(175, 256), "goes on": Fraction(81, 256)},
+        {"ends within 4": Fraction(1, 4), "goes on": Fraction(3, 4)},
         Fraction(111, 256),
-        lambda: brute.law(lambda pick: brute.coin(pick, Fraction(1, 4))),
+        lambda: either(ENDING[1], "ends within 4", "goes on"),
         first=0,
-        read=lambda tokens: 1 in tokens,
+        read=ended,
     ),
 )
 
@@ -248,12 +256,11 @@ LOSSY = (
         lossy.guesses_checked_by_sampling,
         toy(P0, P0),
         fixed(0),
-        pairs(P0, P0),
-        pairs(one_hot(0, 3), P0),
+        table(P0),
+        law("1", "0", "0"),
         Fraction(1, 2),
-        lambda: brute.law(lambda pick: (0, pick(P0))),
+        lambda: brute.law(lambda pick: (0,)),
         "lossy by design",
-        first=2,
     ),
 )
 
