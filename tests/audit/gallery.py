@@ -66,7 +66,7 @@ CODE: dict[str, str] = {
     "one_coin_for_all_positions": "coins = torch.rand(1).expand(k)",
     "drafts_in_another_order": "verify(draft, q, p[order])",
     "draft_rows_of_exchanged_depths": "verify(draft, q.flip(1), p)",
-    "placeholder_read_as_a_token": "x = -1; u < p[x]",
+    "padded_drafts_read": "x = -1; u < p[x]",
     "stop_tested_on_the_last_token": "stop = out[-1] == eos",
     "end_masked_on_draft_rows": "p[:-1, eos] = 0",
     "relaxed": "u < p[x] / 0.5",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,7 @@ import torch
 
 from tests.audit.brute import Law
 from tests.audit.fault import pairs, row
-from tests.audit.plays import MAKE, Dice, Play, Prefix, Toy, by_depth, chain, floats, ids
+from tests.audit.plays import MAKE, Dice, Play, Prefix, Toy, by_depth, chain, floats, siblings
 from tests.audit.strangers import correct, trees
 
 FIRST = (row("1/2", "3/8", "1/8"), row("1/8", "1/4", "5/8"))
@@ -40,29 +41,28 @@ class Right:
 
 
 def drawn_list(distinct: bool) -> Play:
-    """function(candidates [2], q, the target's row, its rows after each candidate)."""
+    """Two candidates drawn from q, with or without replacement."""
 
     def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
         q = list(toy.draft(()))
         first = dice(q)
-        second = dice([Fraction(0) if x == first else w / (1 - q[first]) for x, w in enumerate(q)] if distinct else q)
-        draft = (first, second)
-        p, *rows = (MAKE["torch"](floats([toy.target(prefix)]))[0] for prefix in ((), *((x,) for x in draft)))
-        return tuple(function(ids("torch", draft), MAKE["torch"](floats([q]))[0], p, torch.stack(rows)))
+        rest = [Fraction(0) if x == first else w / (1 - q[first]) for x, w in enumerate(q)]
+        return siblings(function, toy, (first, dice(rest if distinct else q)))
 
     return play
 
 
-# Node 0 is the root, its children are 1 and 2 (tokens 2 and 0), the child of 1 is 3 (token 1).
-TOKENS, CHILD, SIBLING = (-1, 2, 0, 1), (1, 3, -1, -1), (-1, 2, -1, -1)
+# Two children of the root (tokens 2 and 0), a child of the first (token 1).
+TOKENS, PARENTS = (2, 0, 1), (-1, -1, 0)
 PATHS = ((), (2,), (0,), (2, 1))
 
 
 def small_tree(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
-    """function(tokens, first children, next siblings, target rows of all nodes, a coin for each node, a last coin)."""
+    """function(tokens, parents, target rows of root and nodes, a coin for each[, a last coin])."""
     rows = MAKE["torch"](floats([toy.target(path) for path in PATHS]))
-    coins = torch.rand(len(TOKENS) + 1, dtype=torch.float64)
-    return tuple(function(torch.tensor(TOKENS), CHILD, SIBLING, rows, coins[:-1], coins[-1]))
+    coins = torch.rand(len(PATHS) + 1, dtype=torch.float64)
+    last = [coins[-1]] if "coin_for_final" in inspect.signature(function).parameters else []
+    return tuple(function(torch.tensor(TOKENS), torch.tensor(PARENTS), rows, coins[:-1], *last))
 
 
 def small_tree_paths(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:

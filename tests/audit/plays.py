@@ -129,15 +129,18 @@ def batch(*toys: Toy, read: int = 0) -> Play:
     return play
 
 
-def step(kind: str = "numpy", logits: bool = False, length: bool = True, draft: bool = True) -> Play:
-    """function(context, [draft model,] target model[, K]); "ids": a model maps ids [1, L] to logits [1, V]."""
+def step(kind: str = "numpy", logits: float | None = None, length: bool = True, draft: bool = True) -> Play:
+    """function(context, [draft model,] target model[, K]); "ids": a model maps ids [1, L] to rows [1, V].
+
+    `logits`: what is added to log p; None for probabilities.
+    """
 
     def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
         def model(rows: Rows) -> Callable[[Any], Any]:
             def answer(context: Any) -> Any:
                 prefix = tuple(int(x) for x in (context[0] if kind == "ids" else context))
                 row = MAKE["torch" if kind == "ids" else kind](floats([rows(prefix)]))
-                row = row.log() if logits else row
+                row = row if logits is None else row.log() + logits
                 return row if kind == "ids" else row[0]
 
             return answer
@@ -151,11 +154,15 @@ def step(kind: str = "numpy", logits: bool = False, length: bool = True, draft: 
 
 
 def top_list(*tokens: int) -> Play:
-    """function(candidates [N], the target's row, its rows after each candidate[, q])."""
+    """function(candidates [N], [q,] p [N + 1, V]: the target's row, and its row after each candidate)."""
 
     def play(function: Callable[..., Any], toy: Toy, dice: Dice) -> Prefix:
-        p, *rows = (MAKE["torch"](floats([toy.target(prefix)]))[0] for prefix in ((), *((x,) for x in tokens)))
-        more = [MAKE["torch"](floats([toy.draft(())]))[0]] if reads_q(function) else []
-        return tuple(function(ids("torch", tokens), p, torch.stack(rows), *more))
+        return siblings(function, toy, tokens)
 
     return play
+
+
+def siblings(function: Callable[..., Any], toy: Toy, draft: Prefix) -> Prefix:
+    rows = MAKE["torch"](floats([toy.target(prefix) for prefix in ((), *((x,) for x in draft))]))
+    q = [MAKE["torch"](floats([toy.draft(())]))[0]] if reads_q(function) else []
+    return tuple(function(ids("torch", draft), *q, rows))

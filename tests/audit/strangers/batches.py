@@ -80,3 +80,16 @@ def placeholder_read_as_a_token(ids, p):
 def placeholder_ends_the_draft(ids, p):
     ids = ids[: int((ids != PLACEHOLDER).long().cumprod(0).sum())]
     return placeholder_read_as_a_token(ids, p)
+
+
+def padded(ids, p):
+    """Drafts padded to one more than there are; the row behind the last one is a repetition."""
+    return torch.cat([ids, ids.new_full((1,), PLACEHOLDER)]), torch.cat([p, p[-1:]])
+
+
+def padded_drafts_read(ids, p):
+    return placeholder_read_as_a_token(*padded(ids, p))
+
+
+def padded_drafts_cut(ids, p):
+    return placeholder_ends_the_draft(*padded(ids, p))

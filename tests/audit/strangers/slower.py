@@ -4,28 +4,29 @@ import random
 
 import torch
 
-# Siblings that are a fixed function of the context: one-hot q, zero and renormalise. candidates [N], p [V]
+# Siblings that are a fixed function of the context: one-hot q, zero and renormalise.
+# candidates [N], p [N + 1, V]: the target's row, and its row after each candidate
 
 
-def fixed_siblings_one_hot(candidates, gt, rows):
-    """gt: the target's row; rows: its row after each candidate. Returns an accepted token and a bonus, or one token."""
-    gtp = gt.clone()
+def fixed_siblings_one_hot(candidates, p):
+    """Returns an accepted token and a bonus, or one token."""
+    gtp = p[0].clone()
     for i in range(len(candidates)):
         xi = candidates[i].item()
         if random.random() < gtp[xi]:
-            return [xi, torch.multinomial(rows[i], 1).item()]
+            return [xi, torch.multinomial(p[i + 1], 1).item()]
         gtp[xi] = 0
         gtp = gtp / gtp.sum()
     return [torch.multinomial(gtp, 1).item()]
 
 
-def fixed_siblings_dense_q(candidates, gt, rows, q):
+def fixed_siblings_dense_q(candidates, q, p):
     """The same list, verified as if its tokens had been drawn from q one after the other."""
-    gtp, qx = gt.clone(), q.clone()
+    gtp, qx = p[0].clone(), q.clone()
     for i in range(len(candidates)):
         xi = candidates[i].item()
         if random.random() < gtp[xi] / qx[xi]:
-            return [xi, torch.multinomial(rows[i], 1).item()]
+            return [xi, torch.multinomial(p[i + 1], 1).item()]
         gtp = torch.relu(gtp - qx)
         gtp = gtp / gtp.sum()
         qx[xi] = 0

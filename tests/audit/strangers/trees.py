@@ -4,27 +4,27 @@ import random
 
 import torch
 
-# Siblings drawn from q; the target's row, and its rows after each sibling
+# Siblings drawn from q. candidates [N], q [V], p [N + 1, V]: the target's row, and its row after each candidate
 
 
-def with_replacement(candidates, q, p, rows):
+def with_replacement(candidates, q, p):
     """Recursive rejection, the siblings drawn independently from q."""
-    rest = p
+    rest = p[0]
     for i, x in enumerate(candidates.tolist()):
         if torch.rand(()) * q[x] < rest[x]:
-            return [x, torch.multinomial(rows[i], 1).item()]
+            return [x, torch.multinomial(p[i + 1], 1).item()]
         rest = (rest - q).clamp(min=0)
         rest = rest / rest.sum()
     return [torch.multinomial(rest, 1).item()]
 
 
-def without_replacement(candidates, q, p, rows):
+def without_replacement(candidates, q, p):
     """Siblings drawn without replacement: q loses each one and is normalised again."""
-    rest, draft = p.clone(), q.clone()
+    rest, draft = p[0].clone(), q.clone()
     for i in range(len(candidates)):
         x = candidates[i]
         if random.random() < (rest[x] / draft[x]).item():
-            return [int(x), int(rows[i].multinomial(1))]
+            return [int(x), int(p[i + 1].multinomial(1))]
         rest = torch.relu(rest - draft)
         rest.div_(rest.sum())
         draft[x] = 0.0
@@ -35,79 +35,80 @@ def without_replacement(candidates, q, p, rows):
     return [int(rest.multinomial(1))]
 
 
-def with_replacement_on_distinct(candidates, q, p, rows):
+def with_replacement_on_distinct(candidates, q, p):
     """The rule for independent siblings, applied to siblings drawn without replacement."""
-    return with_replacement(candidates, q, p, rows)
+    return with_replacement(candidates, q, p)
 
 
-# A tree of fixed candidates, one coin for each node: its children share it, in order (first child, next sibling)
+# A tree of fixed candidates, with one coin for each node that its children share: tokens [N], parents [N] (-1: the
+# root), target rows [N + 1, V] and coins [N + 1], those of the root first
 
 
-def tree_one_coin(tokens, next_child, next_sibling, target_probs, coins, coin_for_final):
-    """Node 0 is the root. The coin of a node is compared with the running sum over its children."""
-    node, path = 0, []
+def walk(tokens, parents, target_probs, coins, choose):
+    """From the root down; `choose(row, coin, tokens)` is the place of the child that is taken, or None."""
+    node, path = -1, []
     while True:
-        row, coin, mass = target_probs[node], coins[node], 0.0
-        child = next_child[node]
-        tried = []
-        while child != -1:
-            x = int(tokens[child])
+        children = (parents == node).nonzero().flatten().tolist()
+        row = target_probs[node + 1].clone()
+        taken = choose(row, coins[node + 1], [int(tokens[child]) for child in children])
+        if taken is None:
+            return path, node, row, children
+        node = children[taken]
+        path.append(int(tokens[node]))
+
+
+def last_token(row, coin):
+    cdf = torch.cumsum(row, 0)
+    return int(torch.searchsorted(cdf, coin * cdf[-1], right=True).clamp(max=len(cdf) - 1))
+
+
+def tree_one_coin(tokens, parents, target_probs, coins, coin_for_final):
+    """The coin of a node is compared with the running sum over its children."""
+
+    def choose(row, coin, candidates):
+        mass = 0.0
+        for place, x in enumerate(candidates):
             mass = mass + row[x]
             if coin < mass:
-                break
-            tried.append(x)
-            child = next_sibling[child]
-        if child == -1:
-            row = row.clone()
-            row[tried] = 0
-            break
-        path.append(int(tokens[child]))
-        node = int(child)
-    cdf = torch.cumsum(row, 0)
-    last = int(torch.searchsorted(cdf, coin_for_final * cdf[-1], right=True).clamp(max=len(cdf) - 1))
-    return [*path, last]
+                return place
+        row[candidates] = 0.0
+        return None
+
+    path, _, row, _ = walk(tokens, parents, target_probs, coins, choose)
+    return [*path, last_token(row, coin_for_final)]
 
 
-def tree_one_coin_and_its_leftover(tokens, next_child, next_sibling, target_probs, coins, coin_for_final):
+def tree_one_coin_and_its_leftover(tokens, parents, target_probs, coins):
     """Also exact: above the running sum the coin is uniform, so what is left of it draws the last token."""
-    node, path = 0, []
-    while True:
-        row, coin, mass = target_probs[node].clone(), coins[node], 0.0
-        child = next_child[node]
-        while child != -1:
-            x = int(tokens[child])
+    spent = []
+
+    def choose(row, coin, candidates):
+        mass = row.new_zeros(())
+        for place, x in enumerate(candidates):
             if coin < mass + row[x]:
-                break
+                return place
             mass = mass + row[x]
             row[x] = 0
-            child = next_sibling[child]
-        if child == -1:
-            break
-        path.append(int(tokens[child]))
-        node = int(child)
-    above = mass + torch.cumsum(row, 0)
-    return [*path, int((above <= coin).sum().clamp(max=int(row.nonzero()[-1])))]
+        spent.append(mass)
+        return None
+
+    path, node, row, _ = walk(tokens, parents, target_probs, coins, choose)
+    above = spent[-1] + torch.cumsum(row, 0)
+    return [*path, int((above <= coins[node + 1]).sum().clamp(max=int(row.nonzero()[-1])))]
 
 
-def tree_coin_without_running_sum(tokens, next_child, next_sibling, target_probs, coins, coin_for_final):
+def tree_coin_without_running_sum(tokens, parents, target_probs, coins, coin_for_final):
     """One coin for all children of a node, each compared with its own probability alone."""
-    node, path = 0, []
-    while True:
-        row, coin = target_probs[node].clone(), coins[node]
-        child = next_child[node]
-        while child != -1:
-            x = int(tokens[child])
+
+    def choose(row, coin, candidates):
+        for place, x in enumerate(candidates):
             if coin < row[x]:
-                break
+                return place
             row[x] = 0
-            child = next_sibling[child]
-        if child == -1:
-            break
-        path.append(int(tokens[child]))
-        node = int(child)
-    cdf = torch.cumsum(row, 0)
-    last = int(torch.searchsorted(cdf, coin_for_final * cdf[-1], right=True).clamp(max=len(cdf) - 1))
-    return [*path, last]
+        return None
+
+    path, _, row, _ = walk(tokens, parents, target_probs, coins, choose)
+    return [*path, last_token(row, coin_for_final)]
 
 
 # EAGLE-like: candidate paths from a tree of top tokens, one-hot rule at each level
