@@ -9,6 +9,8 @@ import torch
 
 def inverse_cdf(row, u):
     cdf = torch.cumsum(row, dim=-1)
+    if torch.isnan(cdf[-1]):
+        raise ValueError("a row of nan")
     return torch.searchsorted(cdf, u * cdf[-1], right=True).clamp(max=row.shape[-1] - 1)
 
 
@@ -50,6 +52,8 @@ def a_coin_for_each_position(candidates, target_probs):
 
 def race(weights, generator):
     """argmax w / E with E ~ Exp(1): one draw from the weights."""
+    if not torch.isfinite(weights).all():
+        raise ValueError("a row of nan")
     noise = torch.empty_like(weights).exponential_(generator=generator)
     return int(torch.argmax(weights / noise))
 

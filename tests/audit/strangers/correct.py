@@ -55,9 +55,11 @@ def numpy_chain(ids, q, p, rng=None):
     rng = rng or np.random.default_rng()
     u = rng.random(len(ids))
     index = np.arange(len(ids))
-    rejected = np.flatnonzero(u >= p[index, ids] / q[index, ids])
+    rejected = np.flatnonzero(~(u < p[index, ids] / q[index, ids]))
     n = rejected[0] if rejected.size else len(ids)
     law = p[n] if n == len(ids) else np.clip(p[n] - q[n], 0, None)
+    if not np.isfinite(law).all():
+        raise FloatingPointError("not a law")
     cdf = np.cumsum(law / law.sum())
     token = min(int(np.searchsorted(cdf, rng.uniform(), side="right")), int(np.flatnonzero(law)[-1]))
     return [*ids[:n].tolist(), token]
@@ -75,11 +77,15 @@ def pure_python(draft, q, p):
     else:
         law = p[-1]
     cdf = list(itertools.accumulate(law))
+    if not cdf[-1] > 0:
+        raise ValueError("nothing to draw from")
     return [*out, bisect.bisect(cdf, random.random() * cdf[-1])]
 
 
 # 5. an exponential race for the recovered tokens, drawn for all positions, accepted by uniforms in float64
 def exponential_race(ids, q, p):
+    assert torch.isfinite(q).all()
+    assert torch.isfinite(p).all()
     k, V = q.shape
     noise = torch.empty((k, V), dtype=p.dtype)
     noise.exponential_()
@@ -100,14 +106,17 @@ def exponential_race(ids, q, p):
 
 # 6. Gumbel noise on log weights
 def gumbel(row):
+    if row.isnan().any():
+        raise ValueError("nan")
     noise = -torch.log(-torch.log(torch.rand_like(row)))
     return (row.log() + noise).argmax(-1)
 
 
 def gumbel_argmax(ids, q, p):
     for i in range(ids.shape[0]):
-        if torch.rand(()).log() >= p[i, ids[i]].log() - q[i, ids[i]].log():
-            return torch.cat([ids[:i], gumbel(fn.relu(p[i] - q[i]))[None]])
+        if torch.rand(()).log() < p[i, ids[i]].log() - q[i, ids[i]].log():
+            continue
+        return torch.cat([ids[:i], gumbel(fn.relu(p[i] - q[i]))[None]])
     return torch.cat([ids, gumbel(p[-1])[None]])
 
 
@@ -119,6 +128,8 @@ def inverse_cdf(ids, q, p):
         alive = bool(u[0, n] * q[n, ids[n]] < p[n, ids[n]])
         n += alive
     row = p[n] if n == len(ids) else (p[n] - q[n]).relu()
+    if row.isnan().any():
+        raise ValueError("nan")
     token = (row.cumsum(0) <= u[1, n] * row.sum()).sum().clamp(max=row.nonzero().max())
     return [*ids[:n].tolist(), int(token)]
 
@@ -145,8 +156,10 @@ def block_verification(ids, q, p):
 def length_and_law(ids, q, p):
     for i in range(len(ids)):
         x = int(ids[i])
-        if np.random.uniform() >= p[i][x] / q[i][x]:
+        if not np.random.uniform() < p[i][x] / q[i][x]:
             law = np.maximum(p[i] - q[i], 0.0)
+            if np.isnan(law).any():
+                raise ValueError("nan")
             return i, law / law.sum()
     return len(ids), p[-1]
 
@@ -169,7 +182,7 @@ def flipped(ids, q, p):
     k = ids.size(0)
     i = torch.arange(k)
     rejected = torch.zeros(k + 1, dtype=torch.bool)
-    rejected[:k] = torch.zeros(k).uniform_(0, 1) >= p[i, ids] / q[i, ids]
+    rejected[:k] = ~(torch.zeros(k).uniform_(0, 1) < p[i, ids] / q[i, ids])
     rejected[k] = True
     values, n = rejected.flip(0).flip(0).max(dim=0)
     assert values
@@ -188,6 +201,8 @@ def uniforms_in_slices(ids, q, p, generator=None):
     n = mask.flatten().to(torch.uint8).cumprod(0).sum()
     row = p[n] - fn.pad(q, (0, 0, 0, 1))[n]
     row = row.masked_fill(row < 0, 0)
+    if not row.sum() > 0:
+        raise ValueError("nothing is left")
     cdf = row.cumsum(-1)
     token = torch.searchsorted(cdf, (pool[-1] * cdf[-1])[None], right=True)
     return ids[:n], token.clamp(max=int(row.nonzero()[-1]))

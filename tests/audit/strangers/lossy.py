@@ -10,6 +10,7 @@ class TargetOnlySampling:
         self.single, self.acc = threshold_single, threshold_acc
 
     def __call__(self, candidates, target_probs):
+        assert not target_probs.isnan().any()
         coins = torch.rand(candidates.shape[0] + 1, dtype=target_probs.dtype)
         n = 0
         while n < len(candidates):

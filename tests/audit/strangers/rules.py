@@ -17,8 +17,9 @@ def minus(p, q):
 
 def python_chain(draft, q, p, threshold):
     for i, x in enumerate(draft):
-        if random.random() >= threshold(p[i], q[i], x):
-            return [*draft[:i], choose(minus(p[i], q[i]))]
+        if random.random() < threshold(p[i], q[i], x):
+            continue
+        return [*draft[:i], choose(minus(p[i], q[i]))]
     return [*draft, choose(p[-1])]
 
 

@@ -87,6 +87,8 @@ def stale_row_of_q(ids, q, p):
 
 
 def greedy_on_the_rows_given(ids, p):
+    if p.isnan().any():
+        raise ValueError("a row of nan")
     best = torch.argmax(p, dim=-1)
     n = int((ids == best[:-1]).cumprod(dim=0).sum())
     return best[: n + 1]
