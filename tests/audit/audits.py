@@ -10,7 +10,6 @@ from typing import Any
 from rheo_proof.audit.adapters import Step
 from rheo_proof.audit.cases import Case, Request
 from rheo_proof.audit.inputs import prompt
-
 from rheo_proof.exact.law import Law, normalised
 from rheo_proof.exact.model import Prefix, ToyModel
 from rheo_proof.exact.number import ONE, ZERO, Q

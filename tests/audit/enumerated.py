@@ -6,9 +6,8 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from rheo_proof.audit.session import session
-
 from rheo_proof.audit.exploring import Exploration, Run, explore
+from rheo_proof.audit.session import session
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import Q, to_fraction
 from tests.audit.brute import Law
