@@ -16,6 +16,7 @@ from typing import NamedTuple
 from rheo_proof.audit.draws import Draws
 from rheo_proof.audit.errors import AuditError, Unsound, pending, unsound
 from rheo_proof.audit.latents import Latent, Tally
+from rheo_proof.audit.scalars import Lazy
 from rheo_proof.audit.sites import NOWHERE, Site, starts_here, user_site
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
@@ -189,6 +190,8 @@ def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:
     pending.clear()
     try:
         outcome = program(run)
+        if isinstance(outcome, Lazy):
+            outcome = outcome.settle()
     except Exception as error:
         if isinstance(error, AuditError):
             raise

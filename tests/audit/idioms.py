@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -227,12 +228,17 @@ def in_place_residual():
     return int(torch.multinomial(rest, 1)[0])
 
 
-@torch.jit.script
-def scripted(p: torch.Tensor) -> int:
+def to_script(p: torch.Tensor) -> int:
     u = torch.rand_like(p)
     if bool((u < p).all()):
         return 1
     return 0
+
+
+with warnings.catch_warnings():
+    # Deprecated, and still in use.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    scripted = torch.jit.script(to_script)
 
 
 @idiom("torch draws", "inside `torch.jit.script`", {1: F(1, 8), 0: F(7, 8)})

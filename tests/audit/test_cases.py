@@ -15,7 +15,7 @@ from rheo_proof.audit.rows import prefixes
 from rheo_proof.audit.tables import BATTERY, battery, table
 from rheo_proof.audit.toys import TOYS
 from rheo_proof.exact.number import ONE, ZERO, Q
-from tests.audit import strangers
+from tests.audit import chain_rules as strangers
 from tests.audit.audited import audited, every
 
 CHAIN = chain_adapter(arrays="list")

@@ -1,0 +1,15 @@
+"""What the random sources of NumPy and `random` are replaced by is found once for all tests of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rheo_proof.audit.session import installation
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _installed() -> Iterator[None]:
+    with installation():
+        yield
