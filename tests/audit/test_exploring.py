@@ -82,7 +82,7 @@ def test_an_exception_is_an_outcome_with_its_probability():
 def test_a_refusal_survives_code_that_catches_everything():
     def program(run: Run) -> str:
         try:
-            return str(float(run.uniform()))
+            return str(complex(run.uniform()))
         except BaseException:
             return "swallowed"
 

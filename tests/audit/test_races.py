@@ -151,7 +151,7 @@ def test_guards_inside_noise_enter_the_slack_and_large_ones_are_refused():
         lambda run: bool(run.uniform() / run.exponential() < 0.5),
         lambda run: int(argmax([run.uniform() * 0.5, run.uniform() * 0.25])),
         lambda run: int(argmax([run.exponential(), 0.5])),
-        lambda run: float(run.uniform()),
+        lambda run: complex(run.uniform()),
         lambda run: hash(run.uniform()),
         lambda run: {run.uniform(): 1},
         lambda run: math.log(run.uniform()),
