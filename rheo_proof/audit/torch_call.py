@@ -10,6 +10,8 @@ import torch
 from rheo_proof.audit.torch_session import Session
 from rheo_proof.audit.torch_store import AuditTensor, fresh, ids_of, settle
 
+SHARING = {"_unsafe_view", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk"}
+"""Views whose schema does not say so."""
 _SEEDED = torch.Tag.nondeterministic_seeded
 
 
@@ -29,7 +31,7 @@ class Info:
         self.name: str = name
         in_place = self.mutable and not self.out and name.endswith("_") and not name.endswith("__")
         self.base: str = name.rstrip("_") if in_place else name
-        self.views = not self.mutable and any(r.alias_info is not None for r in schema.returns)
+        self.views = name in SHARING or (not self.mutable and any(r.alias_info is not None for r in schema.returns))
         self.reshapes = torch.Tag.inplace_view in func.tags
         self.random = _SEEDED in func.tags or any("Generator" in str(a.type) for a in arguments)
         self.depends_on_data = (
@@ -37,8 +39,8 @@ class Info:
         )
         self.composite = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd")
         self.functional: Any = func if not self.mutable else _functional(self, arguments)
-        if self.functional is not None:
-            self.signature = [(a.name, bool(a.kwarg_only)) for a in self.functional._schema.arguments]
+        shown = func if self.functional is None else self.functional
+        self.signature = [(a.name, bool(a.kwarg_only)) for a in shown._schema.arguments]
 
 
 def _functional(info: Info, arguments: Any) -> Any:
@@ -107,8 +109,11 @@ class Call:
         done = [settle(each) for each in found]
         return all(done)
 
-    def invoke(self, convert: Callable[[str, Any], Any]) -> Any:
-        """Run the operation, without writing into anything, on arguments made by `convert` of name and argument."""
+    def invoke(self, convert: Callable[[str, Any], Any], real: bool = False) -> Any:
+        """Run the operation, without writing into anything, on arguments made by `convert` of name and argument.
+
+        What it raises on `real` values is torch's own answer.
+        """
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for name, keyword in self.info.signature:
@@ -117,11 +122,21 @@ class Call:
                 kwargs[name] = value
             else:
                 args.append(value)
-        return self.info.functional(*args, **kwargs)
+        func = self.info.functional or self.func
+        return genuine(lambda: func(*args, **kwargs)) if real else func(*args, **kwargs)
 
     def plain(self) -> Any:
-        """Run it on the values, poison included: for shapes, types, and errors that torch would raise, too."""
-        return genuine(lambda: self.invoke(lambda _, value: unwrap(value)))
+        """Run it on the values, poison included: for shapes, types, and errors that torch would raise, too.
+
+        Where there is no form of it that writes nothing, it writes into a copy.
+        """
+        spared = self.info.written if self.info.functional is None else []
+
+        def convert(name: str, value: Any) -> Any:
+            value = unwrap(value)
+            return value.clone() if name in spared and isinstance(value, torch.Tensor) else value
+
+        return self.invoke(convert, real=True)
 
 
 def genuine(action: Callable[[], Any]) -> Any:

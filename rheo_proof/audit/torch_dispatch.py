@@ -21,7 +21,7 @@ from rheo_proof.audit.torch_call import (
     unwrap,
 )
 from rheo_proof.audit.torch_move import cast
-from rheo_proof.audit.torch_session import Session
+from rheo_proof.audit.torch_session import Session, shares
 from rheo_proof.audit.torch_store import AuditTensor, build, write
 
 RESHAPED = {"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_"}
@@ -80,8 +80,11 @@ class Watch(_Mode):  # type: ignore[misc]
     def _outputs(self, info: Info, result: Any, args: Any, kwargs: Any, relatives: list[Any]) -> Any:
         if isinstance(result, torch.Tensor):
             if info.name == "lift_fresh" and type(relatives[0]) is not AuditTensor:
-                relatives = []
-            return self.session.wrap(result, relatives)
+                return self.session.lifted(result)
+            found = self.session.wrap(result, relatives)
+            if info.views and _lost(found, relatives, view=True):
+                refuse(info.name, "a view that is none, of random numbers")
+            return found
         if isinstance(result, (list, tuple)):
             return [self._outputs(info, each, args, kwargs, relatives) for each in result]
         return result
@@ -93,6 +96,8 @@ class Watch(_Mode):  # type: ignore[misc]
             target = args[place] if place < len(args) else kwargs.get(name)
             for each in target if isinstance(target, (list, tuple)) else [target]:
                 if type(each) is AuditTensor:
+                    if each.store.frozen:
+                        refuse(info.name, "an array of random numbers was made of the tensor, and would not change")
                     if each.store.fixed:
                         self.session.guard(each.value)
                 elif isinstance(each, torch.Tensor):
@@ -100,6 +105,9 @@ class Watch(_Mode):  # type: ignore[misc]
 
     def _reshape(self, func: Any, info: Info, args: Any, kwargs: Any, values: Any, named: Any) -> Any:
         """An in-place change of shape: of the value, and of the tensor that the code holds."""
+        if info.name == "detach_":
+            func(*values, **named)
+            return args[0]
         if info.name not in RESHAPED or type(args[0]) is not AuditTensor:
             refuse(info.name, "the storage of a tensor is changed in place")
         func(*values, **named)
@@ -125,13 +133,26 @@ class Watch(_Mode):  # type: ignore[misc]
         elif not any_random(call.operands()) and not info.out:
             result = NotImplemented
         else:
-            result = HANDLERS[info.base](call) if info.base in HANDLERS else NotImplemented
+            known = info.base in HANDLERS and info.functional is not None
+            result = HANDLERS[info.base](call) if known else NotImplemented
         if result is NotImplemented:
             if call.settle():
                 result = genuine(lambda: call.func(*map(unwrap, args), **_each(kwargs)))
                 return self._outputs(info, result, args, kwargs, relatives)
             result = _opaque(call)
-        return _written(call, result) if info.mutable else result
+        if info.mutable:
+            return _written(call, result)
+        for each in result if isinstance(result, (list, tuple)) else [result]:
+            if _lost(each, relatives, view=False):
+                refuse(info.name, "its result shares storage with an operand")
+        return result
+
+
+def _lost(result: Any, relatives: list[Any], view: bool) -> bool:
+    """Whether a result lies over the storage of an operand with random elements and does not know, or should."""
+    random = [each for each in relatives if type(each) is AuditTensor and each.store.ids is not None]
+    strangers = [each for each in random if each.store is not result.store]
+    return len(strangers) == len(random) > 0 if view else any(shares(result.value, each.value) for each in strangers)
 
 
 def _each(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -151,10 +172,18 @@ def _written(call: Call, result: Any) -> Any:
         place = call.as_audited(target)
         if target is not place:
             place.store.fixed = "a tensor from outside of the run"
+        if info.base != "copy":
+            _castable(source.dtype, place.dtype)
         if place.size() != source.size():
             refuse(info.name, "the result has another shape than the tensor it goes to")
         write(place, cast(source, place.dtype, call.session), info.name)
     return targets[0] if len(targets) == 1 else tuple(targets)
+
+
+def _castable(old: torch.dtype, new: torch.dtype) -> None:
+    """Let torch complain about results that do not fit the type of the tensor they go to."""
+    if not torch.can_cast(old, new):
+        genuine(lambda: torch.empty(0, dtype=new).add_(torch.empty(0, dtype=old)))
 
 
 def _opaque(call: Call) -> Any:

@@ -11,36 +11,18 @@ import torch
 
 from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.errors import refuse
-from rheo_proof.audit.scalars import Discrete, Lazy, Question
+from rheo_proof.audit.scalars import Discrete, Lazy, Opaque, Question
 from rheo_proof.audit.torch_call import SOURCES, Call, handles
-from rheo_proof.audit.torch_session import Session, state_of
 from rheo_proof.audit.torch_store import AuditTensor, build, items
+from rheo_proof.audit.torch_streams import Draw
 
 MOST_CHOICES = 4096
 COARSE = "its grid is coarse: the law of a draw in half precision is not that of a uniform"
 
 
-class Draw:
-    """The positions of one draw in the stream of its generator."""
-
-    def __init__(self, session: Session, generator: torch.Generator | None) -> None:
-        self.session = session
-        self.generator = generator
-        self.start = session.position(generator)
-
-    def at(self, index: int) -> tuple[str, int, int]:
-        """The name of one element."""
-        return ("torch", self.start, index)
-
-    def done(self) -> None:
-        """The draw has been made: the state from here on is expected."""
-        if self.generator is None or self.generator is torch.default_generator:
-            self.session.after_draw = state_of(None)
-
-
 def _drawn(call: Call) -> tuple[Draw, torch.Tensor]:
     """Draw for real: the generator advances, errors are torch's own, and the result has the shape and the type."""
-    draw = Draw(call.session, call["generator"])
+    draw = Draw(call.session.streams, call["generator"])
     result = call.plain()
     draw.done()
     return draw, result
@@ -152,7 +134,9 @@ def randint(call: Call) -> Any:
         refuse(call.info.name, "the range is that of the type of number")
     draw, result = _drawn(call)
     if high - low > MOST_CHOICES:
-        refuse(call.info.name, f"more than {MOST_CHOICES} values")
+        reason = f"more than {MOST_CHOICES} values"
+        hidden = [Opaque(call.session.run, call.info.name, reason) for _ in range(result.numel())]
+        return build(call.table, hidden, result)
     elements = [
         _shifted(call.session.run.categorical([1] * (high - low), draw.at(i)), low) for i in range(result.numel())
     ]

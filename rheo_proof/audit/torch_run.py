@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -10,11 +9,14 @@ from typing import Any
 import torch
 
 from rheo_proof.audit import torch_draw, torch_move, torch_order, torch_pointwise, torch_rows
-from rheo_proof.audit.errors import AuditError, refuse
+from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Run
+from rheo_proof.audit.torch_border import Border
 from rheo_proof.audit.torch_dispatch import Watch
-from rheo_proof.audit.torch_leave import Border, beneath, nested, tensor_from
-from rheo_proof.audit.torch_session import Session, state_of
+from rheo_proof.audit.torch_enter import tensor_from
+from rheo_proof.audit.torch_patches import patched_torch
+from rheo_proof.audit.torch_reading import beneath, nested
+from rheo_proof.audit.torch_session import Session
 from rheo_proof.audit.torch_store import AuditTensor
 
 HANDLING = (torch_draw, torch_move, torch_order, torch_pointwise, torch_rows)
@@ -32,16 +34,14 @@ def torch_run(run: Run) -> Iterator[None]:
     session = _session = Session(run)
     before = torch.default_generator.get_state()
     torch.default_generator.manual_seed(SEED)
-    session.after_draw = state_of(None)
+    session.streams.known(torch.default_generator)
     try:
         with ExitStack() as stack:
-            if "torch._dynamo" in sys.modules:
-                stack.enter_context(torch.compiler.set_stance("force_eager"))
+            stack.enter_context(patched_torch(session))
             stack.enter_context(Border(session))
             stack.enter_context(Watch(session))
             yield
-        if session.after_draw not in (None, state_of(None)):
-            refuse("a draw from torch's generator", "it was not seen when it happened")
+        session.streams.check(torch.default_generator)
     finally:
         _session = None
         session.restore()

@@ -8,9 +8,10 @@ import torch
 
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.exploring import Run
-from rheo_proof.audit.torch_store import OUTSIDE, REINTERPRETED, AuditTensor, Store, Table
+from rheo_proof.audit.torch_store import ARRAY, OUTSIDE, REINTERPRETED, AuditTensor, Store, Table
+from rheo_proof.audit.torch_streams import Streams
 
-_is_alias_of: Any = getattr(torch._C, "_is_alias_of")  # noqa: B009
+shares: Any = getattr(torch._C, "_is_alias_of")  # noqa: B009
 
 
 class Session:
@@ -19,9 +20,8 @@ class Session:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.table = Table()
-        self.states: dict[bytes, int] = {}
+        self.streams = Streams()
         self.backups: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        self.after_draw: bytes | None = None
 
     def own(self, t: AuditTensor, operation: str) -> AuditTensor:
         """The tensor, which must be of this run."""
@@ -37,13 +37,17 @@ class Session:
             if type(each) is AuditTensor:
                 if each.value is value:
                     return each
-                if _is_alias_of(value, each.value):
+                if shares(value, each.value):
                     return self._alias(value, each)
             elif each is value:
                 return value
-            elif _is_alias_of(value, each):
+            elif shares(value, each):
                 return AuditTensor(value, Store(self.table, value, OUTSIDE))
         return AuditTensor(value, Store(self.table, value))
+
+    def lifted(self, value: torch.Tensor) -> AuditTensor:
+        """A tensor that torch has just made of Python numbers, or of an array whose memory it shares."""
+        return AuditTensor(value, Store(self.table, value, "" if value.untyped_storage().resizable() else ARRAY))
 
     def _alias(self, value: torch.Tensor, origin: AuditTensor) -> AuditTensor:
         if value.dtype is not origin.value.dtype:
@@ -64,16 +68,6 @@ class Session:
         for whole, before in self.backups.values():
             whole.copy_(before)
         self.backups.clear()
-
-    def position(self, generator: torch.Generator | None) -> int:
-        """The state that a generator is in, as a number: equal states have equal numbers."""
-        return self.states.setdefault(state_of(generator), len(self.states))
-
-
-def state_of(generator: torch.Generator | None) -> bytes:
-    """The state of a generator; of torch's own if None."""
-    source = torch.default_generator if generator is None else generator
-    return source.get_state().numpy().tobytes()
 
 
 def fix(store: Store, operation: str) -> None:

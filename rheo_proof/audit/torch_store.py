@@ -44,15 +44,19 @@ class Table:
 
 
 class Store:
-    """The cell numbers of one storage; `fixed` says why no random number may be written into it, if so."""
+    """The cell numbers of one storage; `fixed` says why no random number may be written into it, if so.
 
-    __slots__ = ("fixed", "ids", "size", "table")
+    A `frozen` storage may not be written at all: an array of random numbers was made of it, which would not change.
+    """
+
+    __slots__ = ("fixed", "frozen", "ids", "size", "table")
 
     def __init__(self, table: Table, value: torch.Tensor, fixed: str = "") -> None:
         self.table = table
         self.ids: torch.Tensor | None = None
         self.size = value.untyped_storage().nbytes() // value.element_size()
         self.fixed = fixed
+        self.frozen = False
 
     def view(self, value: torch.Tensor) -> torch.Tensor:
         """The cell numbers under a view of the storage; the buffer is made if there is none."""
@@ -83,7 +87,7 @@ class AuditTensor(torch.Tensor):
         self.store = store
         return self
 
-    def __init__(self, value: torch.Tensor, store: Store) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
     @classmethod
@@ -200,7 +204,11 @@ def write(target: AuditTensor, source: AuditTensor, operation: str) -> None:
     """Copy a tensor of the same type into another, cells and all; what is lazy is decided if cells may not go there."""
     if target.store.fixed and not settle(source):
         refuse(operation, f"a random number goes into {target.store.fixed}")
-    target.value.copy_(source.value)
+    try:
+        target.value.copy_(source.value)
+    except RuntimeError as error:
+        error.__dict__["of_torch"] = True
+        raise
     ids = ids_of(source)
     if ids is not None:
         target.store.view(target.value).copy_(ids)
