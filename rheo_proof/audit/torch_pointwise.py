@@ -20,6 +20,8 @@ def truth(x: Any) -> Any:
     """Whether an element counts as true: a bool, or a `Question`."""
     if is_continuous(x):
         return apply("ne", x, 0)
+    if isinstance(x, Lazy) and not isinstance(x, Question):
+        return Question(lambda: bool(x.settle()), "a number that is not 0")
     return x if isinstance(x, Cell) else bool(x)
 
 
@@ -159,10 +161,13 @@ def _expanded(t: AuditTensor, shape: torch.Size) -> list[Any]:
 def elementwise(call: Call, names: Sequence[str], action: Callable[..., Any], convert: bool = True) -> AuditTensor:
     """The action on every element that something random enters; torch has computed the others."""
     result = call.plain()
+    given = zip(*columns(call, names, result, convert=False), strict=True)
+    # A conversion may find that a cell has been decided: then the number counts, and not what torch made of the poison.
+    random = [any(isinstance(x, Cell) for x in row) for row in given]
     rows = zip(*columns(call, names, result, convert), strict=True)
     elements = [
-        action(*row) if any(isinstance(x, Cell) for x in row) else plain
-        for row, plain in zip(rows, result.flatten().tolist(), strict=True)
+        action(*row) if cells else plain
+        for row, cells, plain in zip(rows, random, result.flatten().tolist(), strict=True)
     ]
     return build(call.table, elements, result)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -118,8 +117,8 @@ def follow(start: torch.Tensor, steps: Any) -> list[torch.Tensor]:
         if x.numel() == 0 or y.numel() == 0 or x.numel() > 200:
             continue
         if kind == "write":
-            # An expanded tensor cannot be written; torch says so to both.
-            with suppress(RuntimeError):
+            # Nobody should write an expanded tensor, of which several elements are one.
+            if 0 not in x.stride():
                 WRITES[name](x, y, dice)
         else:
             pool.append((VIEWS if kind == "view" else COPIES)[name](x, dice))
@@ -130,7 +129,7 @@ def _flat(nested: Any) -> list[Any]:
     return [x for each in nested for x in _flat(each)] if isinstance(nested, list) else [nested]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(STEP, max_size=14))
 def test_random_elements_move_as_labels_do(steps):
     labels = torch.arange(1.0, ROWS * COLUMNS + 1, dtype=torch.float64)
