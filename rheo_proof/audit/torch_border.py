@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,11 +9,11 @@ from torch.overrides import TorchFunctionMode
 
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.scalars import Cell, Lazy
-from rheo_proof.audit.torch_enter import ENTERING
+from rheo_proof.audit.torch_enter import ENTERING, held, tensor_from
 from rheo_proof.audit.torch_leave import LEAVING
 from rheo_proof.audit.torch_reading import beneath
 from rheo_proof.audit.torch_session import Session
-from rheo_proof.audit.torch_store import build, fresh, is_continuous
+from rheo_proof.audit.torch_store import build, fresh
 
 CROSSING = {**LEAVING, **ENTERING}
 TENSOR = torch.Tensor
@@ -34,18 +33,20 @@ class Border(TorchFunctionMode):
         crossing = CROSSING.get(func)
         if crossing is not None:
             return crossing(self.session, func, args, kwargs)
-        if func in DEVICES:
-            args = DEVICES[func](args)
-            if len(args) == 1:
-                return args[0]
-        if any(isinstance(each, Cell) for each in args) or func is TENSOR.__setitem__:
+        if func in HERE:
+            return args[0]
+        if func is TENSOR.to:
+            args = tuple("cpu" if _elsewhere(each) else each for each in args)
+        elif func in INDEXED:
+            args = (args[0], self._index(args[1]), *args[2:])
+        if any(isinstance(each, Cell) for each in args):
             args = tuple(self._tensor(each) for each in args)
         if kwargs and any(isinstance(each, Cell) for each in kwargs.values()):
             kwargs = {name: self._tensor(each) for name, each in kwargs.items()}
         try:
             return func(*args, **kwargs)
         except RuntimeError as error:
-            if "data is not allocated" in str(error) or "doesn't have storage" in str(error):
+            if unreadable(error):
                 refuse(getattr(func, "__name__", str(func)), "it reads the memory of a tensor directly")
             raise
 
@@ -54,11 +55,24 @@ class Border(TorchFunctionMode):
         if not isinstance(value, Cell):
             return value
         with beneath():
-            dtype = torch.float64 if is_continuous(value) else torch.int64
             if isinstance(value, Lazy):
-                plain = value.settle()
-                return fresh(self.session.table, torch.tensor(plain))
-            return build(self.session.table, [value], torch.empty((), dtype=dtype))
+                return fresh(self.session.table, torch.tensor(value.settle()))
+            return build(self.session.table, [value], torch.empty((), dtype=torch.float64))
+
+    def _index(self, index: Any) -> Any:
+        """An index with its random parts decided, and lists of them as tensors: torch would read them in C."""
+        if isinstance(index, tuple):
+            return tuple(self._index(each) for each in index)
+        if isinstance(index, Lazy):
+            return index.settle()
+        if isinstance(index, list) and held(index):
+            return tensor_from(self.session, index, None)
+        return index
+
+
+def unreadable(error: RuntimeError) -> bool:
+    """Whether torch has found no memory behind a tensor."""
+    return any(text in str(error) for text in ("data is not allocated", "have storage", "data pointer of Tensor"))
 
 
 def _here(kwargs: dict[str, Any]) -> None:
@@ -71,20 +85,13 @@ def _here(kwargs: dict[str, Any]) -> None:
 
 
 def _elsewhere(device: Any) -> bool:
-    if isinstance(device, int) and not isinstance(device, bool):
+    if type(device) is int:
         return True
     return isinstance(device, (str, torch.device)) and str(device).partition(":")[0] not in ("cpu", "meta")
 
 
-def _moved(args: Any) -> Any:
-    return (args[0], *("cpu" if isinstance(x, (str, torch.device)) and _elsewhere(x) else x for x in args[1:]))
-
-
-DEVICES: dict[Any, Callable[[Any], Any]] = {
-    TENSOR.to: _moved,
-    TENSOR.cuda: lambda args: args[:1],
-    TENSOR.pin_memory: lambda args: args[:1],
-}
+HERE = {TENSOR.cuda, TENSOR.pin_memory}
+INDEXED = {TENSOR.__getitem__, TENSOR.__setitem__}
 
 
 def cell_protocol(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -22,7 +22,7 @@ from rheo_proof.audit.torch_call import (
 )
 from rheo_proof.audit.torch_move import cast
 from rheo_proof.audit.torch_session import Session, shares
-from rheo_proof.audit.torch_store import AuditTensor, build, write
+from rheo_proof.audit.torch_store import AuditTensor, build, ids_of, write
 
 RESHAPED = {"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_"}
 KNOWN_SPACES = {"aten", "prims", "prim"}
@@ -191,26 +191,25 @@ def _opaque(call: Call) -> Any:
     info = call.info
     if info.views or info.depends_on_data or info.functional is None:
         refuse(info.name, "its operands are random")
+    shapes = call.invoke(lambda _, value: _filled(value, 0.25), real=True)
+    others = call.invoke(lambda _, value: _filled(value, 0.75), real=True)
 
-    def meta(_: str, value: Any) -> Any:
-        value = unwrap(value)
-        if isinstance(value, torch.Tensor):
-            return value.to("meta")
-        return (
-            [each.to("meta") if isinstance(each, torch.Tensor) else each for each in value]
-            if isinstance(value, list)
-            else value
-        )
-
-    try:
-        shapes = call.invoke(meta)
-    except Exception as error:
-        refuse(info.name, f"its operands are random ({type(error).__name__})")
-
-    def hidden(shape: Any) -> Any:
-        if not isinstance(shape, torch.Tensor):
+    def hidden(shape: Any, other: Any) -> Any:
+        if not isinstance(shape, torch.Tensor) or shape.size() != other.size():
             refuse(info.name, "its operands are random")
         cells = [Opaque(call.session.run, info.name, "not followed") for _ in range(shape.numel())]
-        return build(call.table, cells, torch.empty_strided(shape.size(), shape.stride(), dtype=shape.dtype))
+        return build(call.table, cells, shape)
 
-    return [hidden(each) for each in shapes] if isinstance(shapes, (list, tuple)) else hidden(shapes)
+    if isinstance(shapes, (list, tuple)):
+        return [hidden(*pair) for pair in zip(shapes, others, strict=True)]
+    return hidden(shapes, others)
+
+
+def _filled(value: Any, number: float) -> Any:
+    """An operand with a number in the place of every random element, to see the shape of a result."""
+    if isinstance(value, (list, tuple)):
+        return [_filled(each, number) for each in value]
+    if type(value) is not AuditTensor:
+        return value
+    ids = ids_of(value)
+    return value.value if ids is None else value.value.masked_fill(ids != 0, number)

@@ -25,11 +25,11 @@ def listed(x: Any) -> tuple[Any, Any] | None:
     return x.cells.tolist(), getattr(torch, str(x.dtype))
 
 
-def _held(x: Any) -> bool:
+def held(x: Any) -> bool:
     """Whether a tensor of the run or a cell is somewhere in nested lists."""
     if isinstance(x, (list, tuple)):
-        return any(map(_held, x))
-    return isinstance(x, (Cell, AuditTensor))
+        return any(map(held, x))
+    return isinstance(x, (Cell, AuditTensor)) or listed(x) is not None
 
 
 def _flat(x: Any, shape: list[int], depth: int, found: list[Any], types: set[torch.dtype]) -> None:
@@ -37,6 +37,11 @@ def _flat(x: Any, shape: list[int], depth: int, found: list[Any], types: set[tor
     if isinstance(x, torch.Tensor):
         types.add(x.dtype)
         x, types = nested(x), set()
+    else:
+        array = listed(x)
+        if array is not None:
+            types.add(array[1])
+            x, types = array[0], set()
     if not isinstance(x, (list, tuple)):
         types.add(_type_of(x))
         found.append(x)
@@ -89,16 +94,13 @@ def _made(session: Session, func: Any, args: Any, kwargs: Any) -> Any:
     dtype = kwargs.get("dtype")
     if isinstance(data, AuditTensor) and func is not torch.tensor and dtype in (None, data.dtype):
         return data
-    array = listed(data)
-    if array is not None:
-        return tensor_from(session, array[0], dtype or array[1])
-    return tensor_from(session, data, dtype) if _held(data) else func(*args, **kwargs)
+    return tensor_from(session, data, dtype) if held(data) else func(*args, **kwargs)
 
 
 def _made_like(session: Session, func: Any, args: Any, kwargs: Any) -> Any:
     """`t.new_tensor(data)` and `t.new(data)`: of the type of `t`."""
     data = args[1] if len(args) > 1 else kwargs.get("data")
-    if _held(data):
+    if held(data):
         return tensor_from(session, data, kwargs.get("dtype") or args[0].dtype)
     return func(*args, **kwargs)
 
@@ -107,14 +109,14 @@ def _full(session: Session, func: Any, args: Any, kwargs: Any) -> Any:
     """`torch.full` with a random number."""
     size = args[0] if args else kwargs.get("size")
     value = args[1] if len(args) > 1 else kwargs.get("fill_value")
-    if not _held(value):
+    if not held(value):
         return func(*args, **kwargs)
     return tensor_from(session, value, kwargs.get("dtype")).expand(size).clone()
 
 
 def _scalar(session: Session, func: Any, args: Any, kwargs: Any) -> Any:
     """`torch.scalar_tensor`."""
-    if not _held(args):
+    if not held(args):
         return func(*args, **kwargs)
     return tensor_from(session, args[0], kwargs.get("dtype") or torch.get_default_dtype())
 

@@ -42,8 +42,13 @@ class Quiet:
     record = synchronize = wait = wait_event = wait_stream = record_event = _nothing
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    pass
+def _silent() -> Callable[..., None]:
+    """A function that does nothing; a new one for every name, for those who look names up by what they mean."""
+
+    def nothing(*_: Any, **__: Any) -> None:
+        pass
+
+    return nothing
 
 
 def _uncompiled(model: Any = None, **_: Any) -> Any:
@@ -83,11 +88,13 @@ def _replacements(session: Session) -> list[tuple[Any, str, Any]]:
         return from_numpy(array) if found is None else tensor_from(session, *found)
 
     quiet: list[tuple[Any, str, Any]] = [
-        (cuda, name, _nothing)
-        for name in ("synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all", "nvtx")
+        (cuda, name, _silent())
+        for name in ("synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all")
     ]
-    quiet += [(cuda, name, Quiet) for name in ("Stream", "Event", "stream", "current_stream", "device")]
-    quiet[5] = (cuda, "nvtx", _Nvtx)
+    quiet += [
+        (cuda, name, type(name, (Quiet,), {})) for name in ("Stream", "Event", "stream", "current_stream", "device")
+    ]
+    quiet.append((cuda, "nvtx", _Nvtx))
     return [
         *quiet,
         (torch, "compile", _uncompiled),
@@ -104,7 +111,7 @@ def _replacements(session: Session) -> list[tuple[Any, str, Any]]:
 class _Nvtx:
     """Ranges for a profiler."""
 
-    range_push = range_pop = mark = staticmethod(_nothing)
+    range_push, range_pop, mark = (staticmethod(_silent()) for _ in range(3))
     range = Quiet
     annotate: Callable[..., Any] = _uncompiled
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from rheo_proof.audit import torch_draw, torch_move, torch_order, torch_pointwise, torch_rows
-from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.errors import AuditError, refuse
 from rheo_proof.audit.exploring import Run
-from rheo_proof.audit.torch_border import Border
+from rheo_proof.audit.torch_border import Border, unreadable
 from rheo_proof.audit.torch_dispatch import Watch
 from rheo_proof.audit.torch_enter import tensor_from
 from rheo_proof.audit.torch_patches import patched_torch
@@ -42,6 +42,10 @@ def torch_run(run: Run) -> Iterator[None]:
             stack.enter_context(Watch(session))
             yield
         session.streams.check(torch.default_generator)
+    except RuntimeError as error:
+        if unreadable(error):
+            refuse("a function of torch", "it reads the memory of a tensor directly")
+        raise
     finally:
         _session = None
         session.restore()
