@@ -18,7 +18,9 @@ from typing import Any
 class _StandIn(ModuleType):
     """A module in which every name exists: those given, and empty classes."""
 
-    __path__: list[str] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

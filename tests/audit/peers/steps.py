@@ -7,6 +7,7 @@ acceptance and replacement are the package's own.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,18 +18,17 @@ from tests.audit.peers.models import PROMPT, HuggingFaceModel, Rows, logits_afte
 DRAFTED = 2
 
 
-def litgpt(draft: Rows, target: Rows, **options: Any) -> torch.Tensor:
-    """litgpt.generate.speculative_decoding.speculative_decoding; its models see one position at a time."""
+def litgpt(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """litgpt.generate.speculative_decoding.speculative_decoding at its defaults: temperature 1, no filter."""
     from litgpt.generate.speculative_decoding import speculative_decoding
 
     return speculative_decoding(
-        draft_model=_Positions(draft),
-        target_model=_Positions(target),
+        draft_model=_Positions(draft_model),
+        target_model=_Positions(target_model),
         token=torch.tensor([PROMPT]),
         input_pos=torch.tensor([0]),
         input_pos_maxp1=1,
         speculative_k=DRAFTED,
-        **options,
     )
 
 
@@ -46,41 +46,51 @@ class _Positions:
         return logits_after(self.rows, tokens)[positions[0] :].unsqueeze(0)
 
 
-def seqspecdecod(draft: Rows, target: Rows, method: str) -> torch.Tensor:
-    """seqspecdecod: the step of the standard rule, of `naive_hsd` and of `capped_hsd`, at temperature 1."""
-    from seqspecdecod.capped_hsd import capped_hsd_step
-    from seqspecdecod.naive_hsd import naive_hsd_step
+def seqspecdecod_standard(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """seqspecdecod.standard_sd.standard_speculative_step at temperature 1."""
     from seqspecdecod.standard_sd import standard_speculative_step
 
-    steps = {"standard": standard_speculative_step, "naive_hsd": naive_hsd_step, "capped_hsd": capped_hsd_step}
-    tokens, _, _ = steps[method](
-        HuggingFaceModel(draft),
-        HuggingFaceModel(target),
-        prompt(),
-        gamma=DRAFTED,
-        draft_temperature=1.0,
-        target_temperature=1.0,
-    )
+    return _seqspecdecod(standard_speculative_step, draft_model, target_model)
+
+
+def seqspecdecod_naive(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """seqspecdecod.naive_hsd.naive_hsd_step at temperature 1."""
+    from seqspecdecod.naive_hsd import naive_hsd_step
+
+    return _seqspecdecod(naive_hsd_step, draft_model, target_model)
+
+
+def seqspecdecod_capped(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """seqspecdecod.capped_hsd.capped_hsd_step at temperature 1."""
+    from seqspecdecod.capped_hsd import capped_hsd_step
+
+    return _seqspecdecod(capped_hsd_step, draft_model, target_model)
+
+
+def _seqspecdecod(step: Callable[..., Any], draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """What a step of the package adds to the prompt."""
+    models = HuggingFaceModel(draft_model), HuggingFaceModel(target_model)
+    tokens, _, _ = step(*models, prompt(), gamma=DRAFTED, draft_temperature=1.0, target_temperature=1.0)
     return tokens[0, 1:]
 
 
-def specdec(draft: Rows, target: Rows) -> list[int]:
+def specdec(draft_model: Rows, target_model: Rows) -> list[int]:
     """specdec.decoder.SpecDecoder: `generate_small`, then `verify`, without loading models."""
     from specdec.decoder import SpecDecoder
 
     decoder = SpecDecoder.__new__(SpecDecoder)
-    decoder.small_model, decoder.big_model = HuggingFaceModel(draft), HuggingFaceModel(target)
+    decoder.small_model, decoder.big_model = HuggingFaceModel(draft_model), HuggingFaceModel(target_model)
     decoder.device = "cpu"
     tokens, laws = decoder.generate_small(prompt(), DRAFTED)
     return list(decoder.verify(prompt(), tokens, laws))
 
 
-def speculative_decoding(draft: Rows, target: Rows, length: int = 3) -> torch.Tensor:
-    """speculative_decoding.speculative_decoding until `length` tokens are there, no filter; caches are placeholders."""
+def speculative_decoding(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """speculative_decoding.speculative_decoding until three tokens are there, unfiltered; its caches are empty."""
     from speculative_decoding import speculative_decoding as decode
 
     tokens, _ = decode(
-        _Cached(target), _Cached(draft), prompt(), seq_len=length + 1, gamma=DRAFTED, filter_thres=0.0
+        _Cached(target_model), _Cached(draft_model), prompt(), seq_len=4, gamma=DRAFTED, filter_thres=0.0
     )
     return tokens[0]
 
@@ -96,11 +106,11 @@ class _Cached:
         return logits, (torch.zeros(1, 1, tokens.shape[-1], 1), None)
 
 
-def mini_infer(draft: Rows, target: Rows) -> list[int]:
+def mini_infer(draft_model: Rows, target_model: Rows) -> list[int]:
     """mini_infer.speculative.verifier.speculative_step at temperature 1."""
     from mini_infer.speculative.verifier import speculative_step
 
-    tokens, _ = speculative_step(_Pair(target), _Pair(draft), prompt(), DRAFTED, 1.0)
+    tokens, _ = speculative_step(_Pair(target_model), _Pair(draft_model), prompt(), DRAFTED, 1.0)
     return list(tokens)
 
 
@@ -111,22 +121,22 @@ class _Pair(HuggingFaceModel):
         return super().__call__(input_ids).logits, None
 
 
-def rotalabs_chain(draft: Rows, target: Rows) -> torch.Tensor:
+def rotalabs_chain(draft_model: Rows, target_model: Rows) -> torch.Tensor:
     """rotalabs_accel.speculative.core.verify_tokens on a chain drawn by the package's `sample_from_logits`."""
     from rotalabs_accel.speculative.core import verify_tokens
 
-    tokens, probs = _rotalabs_draft(draft)
-    emitted, _, _ = verify_tokens(_NoCache(target), prompt(), tokens, probs, None, 1.0, None)
+    tokens, probs = _rotalabs_draft(draft_model)
+    emitted, _, _ = verify_tokens(_NoCache(target_model), prompt(), tokens, probs, None, 1.0, None)
     return emitted
 
 
-def rotalabs_eagle(draft: Rows, target: Rows) -> torch.Tensor:
+def rotalabs_eagle(draft_model: Rows, target_model: Rows) -> torch.Tensor:
     """rotalabs_accel.speculative.eagle.eagle_verify on the same chain."""
     from rotalabs_accel.speculative.eagle import eagle_verify
 
-    tokens, probs = _rotalabs_draft(draft)
+    tokens, probs = _rotalabs_draft(draft_model)
     emitted, _, _ = eagle_verify(
-        _NoCache(target), prompt(), tokens.unsqueeze(0), probs.unsqueeze(0), None, 1.0, use_sampling=True
+        _NoCache(target_model), prompt(), tokens.unsqueeze(0), probs.unsqueeze(0), None, 1.0, use_sampling=True
     )
     return emitted
 
@@ -149,18 +159,18 @@ class _NoCache(HuggingFaceModel):
     """The same, with no cache to trim afterwards."""
 
 
-def transformers_single_position(draft: Rows, target: Rows) -> torch.Tensor:
-    """transformers: SinglePositionMultiTokenCandidateGenerator drafts, _speculative_sampling verifies, as in `generate`."""
+def transformers_single_position(draft_model: Rows, target_model: Rows) -> torch.Tensor:
+    """transformers: drafts of SinglePositionMultiTokenCandidateGenerator, verified by _speculative_sampling."""
     from transformers.generation.candidate_generator import SinglePositionMultiTokenCandidateGenerator
     from transformers.generation.utils import _speculative_sampling
 
     start = prompt()
     generator = SinglePositionMultiTokenCandidateGenerator(
-        Gemma4AssistantForCausalLM(draft), lambda ids: ids.unsqueeze(-1).float(), SimpleNamespace(max_length=100)
+        Gemma4AssistantForCausalLM(draft_model), lambda ids: ids.unsqueeze(-1).float(), SimpleNamespace(max_length=100)
     )
     outputs = SimpleNamespace(hidden_states=[torch.zeros(1, 1, 1)], shared_kv_states={})
     ids, logits = generator.get_candidates(start, {}, outputs, is_first_iteration=False, n_last_matches=0)
-    new_logits = logits_after(target, ids[0].tolist()).unsqueeze(0)
+    new_logits = logits_after(target_model, ids[0].tolist()).unsqueeze(0)
     tokens, _ = _speculative_sampling(ids, logits, DRAFTED, new_logits)
     return tokens[0]
 
@@ -181,11 +191,11 @@ class Gemma4AssistantForCausalLM:
         return SimpleNamespace(logits=logits, last_hidden_state=torch.zeros(1, 1, 1))
 
 
-def csaq(draft: Rows, target: Rows) -> torch.Tensor:
+def csaq(draft_model: Rows, target_model: Rows) -> torch.Tensor:
     """csaq.inference.CSAQInferenceEngine, its speculative loop for one drafted token, at temperature 1."""
     from csaq.inference import CSAQInferenceEngine
 
-    model = _TwoModes(draft, target)
+    model = _TwoModes(draft_model, target_model)
     with warnings.catch_warnings():
         # It misses the quantised layers, which the loop does not need.
         warnings.simplefilter("ignore")
@@ -200,10 +210,10 @@ def csaq(draft: Rows, target: Rows) -> torch.Tensor:
 class _TwoModes(torch.nn.Module):
     """One model, the draft until the engine switches to verification; its cache holds the tokens as keys and values."""
 
-    def __init__(self, draft: Rows, target: Rows) -> None:
+    def __init__(self, draft_model: Rows, target_model: Rows) -> None:
         super().__init__()
         self.place = torch.nn.Parameter(torch.zeros(1))
-        self.draft, self.target = draft, target
+        self.draft, self.target = draft_model, target_model
         self.verifying = lambda: False
 
     def forward(self, input_ids: torch.Tensor, past_key_values: Any = None, **_: Any) -> SimpleNamespace:

@@ -92,7 +92,10 @@ def flashspec_typical(
     from flashspec.sampling.typical import typical_sample
 
     tokens, _, _ = typical_sample(
-        draft_probs.log().unsqueeze(0), target_probs[:-1].log().unsqueeze(0), draft_tokens.unsqueeze(0), 2
+        draft_probs.log().unsqueeze(0),
+        target_probs[:-1].log().unsqueeze(0),
+        draft_tokens.unsqueeze(0),
+        len(draft_tokens),
     )
     return tokens[0]
 
@@ -109,9 +112,7 @@ def economize(draft_tokens: torch.Tensor, draft_probs: torch.Tensor, target_prob
     """economize.decoding.verifiers.RejectionVerifier.verify, one row at a time."""
     verifier, selector = _economize("rejection")
     history = torch.zeros(len(draft_tokens) + 1, dtype=torch.long)
-    accepted, following = verifier.verify(
-        target_probs.log(), draft_tokens.tolist(), draft_probs, selector, history, 1
-    )
+    accepted, following = verifier.verify(target_probs.log(), draft_tokens.tolist(), draft_probs, selector, history, 1)
     return _joined(draft_tokens, accepted, following)
 
 
@@ -134,21 +135,15 @@ def economize_tree(draft_tokens: torch.Tensor, draft_probs: torch.Tensor, target
     verifier, selector = _economize("rejection")
     parents = torch.arange(-1, len(draft_tokens) - 1).unsqueeze(0)
     drafted = Draft(draft_tokens.unsqueeze(0), [len(draft_tokens)], parents, draft_probs.unsqueeze(0))
-    paths, following = verifier.verify_tree(
-        target_probs.log().unsqueeze(0), drafted, selector
-    )
+    paths, following = verifier.verify_tree(target_probs.log().unsqueeze(0), drafted, selector)
     return _joined(draft_tokens, len(paths[0]), following[0])
 
 
-def economize_typical(
-    draft_tokens: torch.Tensor, draft_probs: torch.Tensor, target_probs: torch.Tensor
-) -> list[int]:
+def economize_typical(draft_tokens: torch.Tensor, draft_probs: torch.Tensor, target_probs: torch.Tensor) -> list[int]:
     """economize.decoding.verifiers.TypicalVerifier.verify, documented as lossy."""
     verifier, selector = _economize("typical")
     history = torch.zeros(len(draft_tokens) + 1, dtype=torch.long)
-    accepted, following = verifier.verify(
-        target_probs.log(), draft_tokens.tolist(), None, selector, history, 1
-    )
+    accepted, following = verifier.verify(target_probs.log(), draft_tokens.tolist(), None, selector, history, 1)
     return _joined(draft_tokens, accepted, following)
 
 
@@ -225,9 +220,7 @@ def vllm_ascend_ngram(
     return _ascend(draft_tokens, None, target_probs, bonus_token)
 
 
-def _ascend(
-    tokens: torch.Tensor, q: torch.Tensor | None, p: torch.Tensor, bonus: torch.Tensor
-) -> torch.Tensor:
+def _ascend(tokens: torch.Tensor, q: torch.Tensor | None, p: torch.Tensor, bonus: torch.Tensor) -> torch.Tensor:
     """One request through the samplers of vllm-ascend; the acceptance coins are drawn here, in double precision."""
     module = _vllm_ascend()
     length, vocab = len(tokens), p.shape[-1]
@@ -239,7 +232,18 @@ def _ascend(
     uniforms = torch.rand(length, dtype=torch.float64)
     greedy = torch.tensor([False])
     module.rejection_random_sample_pytorch(
-        emitted, ends, tokens, q, p[:-1], bonus.reshape(1), recovered, uniforms, greedy, length, vocab, IS_NGRAM=q is None
+        emitted,
+        ends,
+        tokens,
+        q,
+        p[:-1],
+        bonus.reshape(1),
+        recovered,
+        uniforms,
+        greedy,
+        length,
+        vocab,
+        IS_NGRAM=q is None,
     )
     return emitted[0]
 
