@@ -1,4 +1,4 @@
-"""An element that was decided after a tensor was made: the tensor still holds its cell, and must not be read as poison."""
+"""An element that was decided after a tensor was made: the tensor still holds its cell, which is no poison."""
 
 from __future__ import annotations
 
