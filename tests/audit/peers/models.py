@@ -15,6 +15,8 @@ import torch
 
 Rows = Callable[[list[int]], torch.Tensor]
 PROMPT = 0
+DRAFTED = 2
+"""Tokens that a step drafts."""
 
 
 def row_after(rows: Rows, tokens: Sequence[int]) -> torch.Tensor:
@@ -25,6 +27,11 @@ def row_after(rows: Rows, tokens: Sequence[int]) -> torch.Tensor:
 def logits_after(rows: Rows, tokens: Sequence[int]) -> torch.Tensor:
     """Logits [T, V] after each token of one sequence; the first token is the prompt."""
     return torch.stack([torch.log(row_after(rows, tokens[1 : end + 1])) for end in range(len(tokens))])
+
+
+def joined(draft_tokens: torch.Tensor, accepted: torch.Tensor | int, following: torch.Tensor | int) -> list[int]:
+    """The accepted draft tokens and the one after them."""
+    return [*draft_tokens.tolist()[: int(accepted)], int(following)]
 
 
 def prompt() -> torch.Tensor:

@@ -26,11 +26,10 @@ class Peer:
     adapter: str = "chain"
     options: dict[str, Any] = field(default_factory=dict)
     declared: str | None = None
-    loose: bool = False
 
     @property
     def name(self) -> str:
-        """`chains:flashspec` -> `flashspec`."""
+        """`peer_flashspec:flashspec` -> `flashspec`."""
         return self.call.partition(":")[2]
 
     @property
@@ -43,7 +42,7 @@ class Peer:
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The call, imported; the package itself is imported when it is called."""
+        """The call, and with it the package, imported."""
         return load(f"{FOLDER}.{self.call}")
 
     @property
@@ -65,120 +64,118 @@ PADDED = {"returns": "padded"}
 NO_BONUS = {"returns": "padded", "bonus": False}
 
 PEERS: tuple[Peer, ...] = (
-    Peer("chains:transformers", "transformers", "generation.utils._speculative_sampling"),
+    Peer("peer_transformers:transformers", "transformers", "generation.utils._speculative_sampling"),
     Peer(
-        "chains:transformers_ensemble",
+        "peer_transformers:transformers_ensemble",
         "transformers",
         "generation.utils._speculative_sampling, assistant_ensemble_weight=0.5",
         declared="mix 1/2",
     ),
     Peer(
-        "steps:transformers_single_position",
+        "peer_transformers:transformers_single_position",
         "transformers",
         "generation.candidate_generator.SinglePositionMultiTokenCandidateGenerator, then _speculative_sampling",
         "step",
         STEP,
     ),
-    Peer("steps:litgpt", "litgpt", "generate.speculative_decoding.speculative_decoding", "step", STEP),
+    Peer("peer_litgpt:litgpt", "litgpt", "generate.speculative_decoding.speculative_decoding", "step", STEP),
     Peer(
-        "chains:vllm_0_8",
+        "peer_vllm:vllm",
         "vllm",
         "model_executor.layers.rejection_sampler.RejectionSampler",
         options=PADDED,
-        loose=True,
     ),
     Peer(
-        "chains:vllm_0_8_typical",
+        "peer_vllm:vllm_typical",
         "vllm",
         "model_executor.layers.typical_acceptance_sampler.TypicalAcceptanceSampler",
         options=PADDED,
         declared="typical acceptance",
-        loose=True,
     ),
     Peer(
-        "chains:vllm_ascend",
+        "peer_vllm_ascend:vllm_ascend",
         "vllm-ascend",
         "sample.rejection_sampler: sample_recovered_tokens, rejection_random_sample_pytorch",
         options=PADDED,
-        loose=True,
     ),
     Peer(
-        "chains:vllm_ascend_ngram",
+        "peer_vllm_ascend:vllm_ascend_ngram",
         "vllm-ascend",
         "sample.rejection_sampler, the same without draft rows",
         options=PADDED,
-        loose=True,
     ),
     Peer(
-        "chains:sglang",
+        "peer_sglang:sglang",
         "sglang",
         "srt.speculative.uno_utils._sparse_rejection_from_support",
-        loose=True,
     ),
     Peer(
-        "chains:sglang_dspark",
+        "peer_sglang:sglang_dspark",
         "sglang",
         "kernels.ops.speculative.dspark.blockwise_rejection.blockwise_rejection_torch",
-        loose=True,
     ),
-    Peer("chains:flashspec", "flashspec", "sampling.rejection.rejection_step"),
-    Peer("chains:flashspec_without_bonus", "flashspec", "sampling.rejection.rejection_sample", options=NO_BONUS),
-    Peer("chains:flashspec_one_hot", "flashspec", "sampling.rejection.rejection_step_onehot, on sampled drafts"),
+    Peer("peer_flashspec:flashspec", "flashspec", "sampling.rejection.rejection_step"),
     Peer(
-        "chains:flashspec_typical",
+        "peer_flashspec:flashspec_without_bonus", "flashspec", "sampling.rejection.rejection_sample", options=NO_BONUS
+    ),
+    Peer(
+        "peer_flashspec:flashspec_one_hot", "flashspec", "sampling.rejection.rejection_step_onehot, on sampled drafts"
+    ),
+    Peer(
+        "peer_flashspec:flashspec_typical",
         "flashspec",
         "sampling.typical.typical_sample",
         options=NO_BONUS,
         declared="typical acceptance",
     ),
-    Peer("chains:economize", "economize", "decoding.verifiers.RejectionVerifier.verify"),
-    Peer("chains:economize_batch", "economize", "decoding.verifiers.RejectionVerifier.verify_batch"),
-    Peer("chains:economize_tree", "economize", "decoding.verifiers.RejectionVerifier.verify_tree, on a chain"),
+    Peer("peer_economize:economize", "economize", "decoding.verifiers.RejectionVerifier.verify"),
+    Peer("peer_economize:economize_batch", "economize", "decoding.verifiers.RejectionVerifier.verify_batch"),
+    Peer("peer_economize:economize_tree", "economize", "decoding.verifiers.RejectionVerifier.verify_tree, on a chain"),
     Peer(
-        "chains:economize_typical",
+        "peer_economize:economize_typical",
         "economize",
         "decoding.verifiers.TypicalVerifier.verify",
         declared="typical acceptance",
     ),
-    Peer("chains:dflash", "dflash", "model._rejection_sample"),
+    Peer("peer_dflash:dflash", "dflash", "model._rejection_sample"),
     Peer(
-        "steps:seqspecdecod_standard",
+        "peer_seqspecdecod:seqspecdecod_standard",
         "sequential-speculative-decoding",
         "seqspecdecod.standard_sd.standard_speculative_step",
         "step",
         STEP,
     ),
     Peer(
-        "steps:seqspecdecod_naive",
+        "peer_seqspecdecod:seqspecdecod_naive",
         "sequential-speculative-decoding",
         "seqspecdecod.naive_hsd.naive_hsd_step",
         "step",
         STEP,
     ),
     Peer(
-        "steps:seqspecdecod_capped",
+        "peer_seqspecdecod:seqspecdecod_capped",
         "sequential-speculative-decoding",
         "seqspecdecod.capped_hsd.capped_hsd_step",
         "step",
         STEP,
     ),
-    Peer("steps:specdec", "specdec", "decoder.SpecDecoder: generate_small, verify", "step", STEP),
+    Peer("peer_specdec:specdec", "specdec", "decoder.SpecDecoder: generate_small, verify", "step", STEP),
     Peer(
-        "steps:speculative_decoding",
+        "peer_speculative_decoding:speculative_decoding",
         "speculative-decoding",
         "speculative_decoding.speculative_decoding",
         "step",
         {"returns": "tokens", "loops": True},
     ),
-    Peer("steps:mini_infer", "mini-infer", "speculative.verifier.speculative_step", "step", STEP),
-    Peer("chains:rotalabs", "rotalabs-accel", "speculative.sampling.rejection_sample"),
-    Peer("steps:rotalabs_chain", "rotalabs-accel", "speculative.core.verify_tokens", "step", STEP),
-    Peer("steps:rotalabs_eagle", "rotalabs-accel", "speculative.eagle.eagle_verify", "step", STEP),
-    Peer("steps:csaq", "csaq-quant", "inference.CSAQInferenceEngine._generate_speculative", "step", STEP),
-    Peer("trees:eagle", "eagle-llm", "model.utils.evaluate_posterior, temperature 1", "step", STEP),
-    Peer("trees:eagle_half", "eagle-llm", "model.utils.evaluate_posterior, temperature 1/2", "step", STEP),
+    Peer("peer_mini_infer:mini_infer", "mini-infer", "speculative.verifier.speculative_step", "step", STEP),
+    Peer("peer_rotalabs:rotalabs", "rotalabs-accel", "speculative.sampling.rejection_sample"),
+    Peer("peer_rotalabs:rotalabs_chain", "rotalabs-accel", "speculative.core.verify_tokens", "step", STEP),
+    Peer("peer_rotalabs:rotalabs_eagle", "rotalabs-accel", "speculative.eagle.eagle_verify", "step", STEP),
+    Peer("peer_csaq:csaq", "csaq-quant", "inference.CSAQInferenceEngine._generate_speculative", "step", STEP),
+    Peer("peer_eagle:eagle", "eagle-llm", "model.utils.evaluate_posterior, temperature 1", "step", STEP),
+    Peer("peer_eagle:eagle_half", "eagle-llm", "model.utils.evaluate_posterior, temperature 1/2", "step", STEP),
     Peer(
-        "trees:medusa",
+        "peer_medusa:medusa",
         "medusa-llm",
         "model.utils.evaluate_posterior",
         "step",

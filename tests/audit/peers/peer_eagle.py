@@ -1,13 +1,12 @@
-"""Packages that verify trees of candidates, with drafting and the last draw as the package does them.
-
-As in `peer_steps`, every function takes the two models as functions of a prefix and returns the emitted tokens.
-"""
+"""EAGLE's first release as a package: a tree of candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import torch
+from eagle.model import utils
+from eagle.model.cnets import Model
 
 from tests.audit.peers.models import PROMPT, Rows, row_after
 
@@ -28,7 +27,6 @@ def eagle_half(draft_model: Rows, target_model: Rows) -> torch.Tensor:
 
 def _eagle(draft_model: Rows, target_model: Rows, temperature: float) -> torch.Tensor:
     """A step of EAGLE on a tree of three nodes."""
-    from eagle.model import utils
 
     def processor(_: object, logits: torch.Tensor) -> torch.Tensor:
         return logits / temperature
@@ -51,8 +49,6 @@ def _eagle_draft(
     draft: Rows, processor: Callable[..., torch.Tensor], temperature: float
 ) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
     """What the package's drafting head returns: tokens and conditional probabilities [rows, siblings], and the rows."""
-    from eagle.model.cnets import Model
-
     tokens, probs, rows = [], [], []
     prefix: tuple[int, ...] = ()
     for _ in range(2):
@@ -74,20 +70,3 @@ def _path_logits(target: Rows, path: list[int]) -> torch.Tensor:
             for end in range(len(path))
         ]
     )
-
-
-def medusa(draft_model: Rows, target_model: Rows) -> torch.Tensor:
-    """medusa.model.utils at temperature 1, thresholds 0.09, 0.3: candidates, evaluation, greedy last token."""
-    from medusa.model.utils import evaluate_posterior, generate_candidates
-
-    def rows(path: list[int]) -> torch.Tensor:
-        return torch.stack([row_after(target_model, path[: end + 1]).log() for end in range(len(path))])
-
-    # The root is the target's most likely token; each of two heads proposes its two most likely ones.
-    head = row_after(draft_model, ()).log()[None, None]
-    root = row_after(target_model, ()).log()[None, None]
-    candidates, _ = generate_candidates(torch.stack([head, head]), root, [2, 2], torch.arange(5), 1.0)
-    logits = torch.stack([rows(path) for path in candidates.tolist()])
-    best, accepted = evaluate_posterior(logits, candidates, 1.0, 0.09, 0.3)
-    following = logits[int(best), int(accepted)].argmax().reshape(1)
-    return torch.cat([candidates[int(best), : int(accepted) + 1], following])
