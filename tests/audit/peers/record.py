@@ -44,7 +44,7 @@ def audited(peer: Peer, **options: Any) -> Verdict:
 
 
 def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
-    """What is kept of a verdict; numbers exactly."""
+    """What is kept of a verdict."""
     import torch
 
     return {
@@ -53,8 +53,8 @@ def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
         "torch": torch.__version__.partition("+")[0],
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "kind": verdict.kind,
-        "distance": str(verdict.distance),
-        "lost": str(verdict.lost),
+        "distance": repr(float(verdict.distance)),
+        "lost": repr(float(verdict.lost)),
         "exact": verdict.exact,
         "cases": len(verdict.judged),
         "runs": verdict.runs,
@@ -66,7 +66,7 @@ def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
 
 
 def counterexample(verdict: Verdict) -> dict[str, Any] | None:
-    """The smallest case whose law departs: its root rows, the law of the first token, the first wrong string."""
+    """The smallest case whose law departs: its root rows, the law of the first token, the first wrong string, exactly."""
     worst = verdict.worst
     if worst is None:
         return None
@@ -79,11 +79,11 @@ def counterexample(verdict: Verdict) -> dict[str, Any] | None:
         "p": [str(x) for x in worst.model.target(())],
         "q": [str(x) for x in worst.model.draft(())],
         "first": [str(first.get(x, 0)) for x in range(worst.model.vocab)],
-        "distance": str(worst.distance),
+        "distance": repr(float(worst.distance)),
         "string": None if wrong is None else key(wrong.string),
         "expected": None if wrong is None else str(to_fraction(wrong.expected)),
         "actual": None if wrong is None else str(to_fraction(wrong.actual)),
-        "failures": {text: str(mass) for text, mass in worst.failures.items()},
+        "failures": {text: repr(float(mass)) for text, mass in worst.failures.items()},
     }
 
 
