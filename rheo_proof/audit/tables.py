@@ -28,7 +28,8 @@ CERTAIN = "0 1 0 / 2 3 5; 1 0 0 / 1 6 3; 0 0 1 / 7 1 2; 1 0 0 / 0 1 0; 0 1 0 / 0
 PEAKED = "98 1 1 / 90 5 5; 1 1 998 / 400 300 300; 997 2 1 / 1 2 997; 1 9998 1 / 20 79 1; 499 500 1 / 500 1 499"
 DISJOINT = "1 2 0 0 / 0 0 3 1; 0 3 0 5 / 2 0 3 0; 4 0 0 1 / 0 1 1 0"
 WIDE = "1 2 3 4 5 / 5 4 3 2 1; 6 1 5 2 2 / 1 3 2 6 4; 0 4 1 7 3 / 3 0 5 2 1"
-SPARSE = "5 3 2 / 1 2 0; 3 1 6 / 0 3 2; 1 2 7 / 1 0 3; 4 5 1 / 3 1 0; 3 3 4 / 0 1 1"
+SPARSE = "5 3 2 / 1 2 0; 3 1 6 / 0 1 0; 1 2 7 / 1 0 3; 4 5 1 / 0 0 1; 3 3 4 / 0 1 1"
+EVENLY = "7 3 / 4 1; 3 7 / 1 2; 2 3 / 3 2; 5 1 / 2 7; 1 3 / 3 4; 6 5 / 1 3; 4 7 / 7 2"
 NEARLY = f"{2**24 - 1} {2**23} {2**23 + 1} / 2 1 1; {2**23 + 1} {2**24 - 1} {2**23} / 1 2 1"
 SHORT = (Fraction(0), Fraction(2**24 - 1, 2**25), Fraction(1, 2)), (Fraction(0), Fraction(1, 2), Fraction(1, 2))
 """A target row that sums to less than 1 and is nowhere above the draft's: its residual is empty, and can be reached."""
@@ -41,10 +42,10 @@ def _table(name: str, about: str, pools: Iterable[str], vocab: int, length: int,
     return Table(name, about, vocab, length, rows, frozenset(tags.split()), tuple(range(len(rows))))
 
 
-def _company() -> Table:
-    """Three requests, of which the middle one is read twice, with other strings of its neighbours."""
-    rows = (quiet(TENTHS, 3, 2, 5), spread(TENTHS, 3, 2, 20), quiet(THIRDS, 3, 2, 3))
-    return Table("company", "the middle one of three requests", 3, 2, rows, frozenset({"batch"}), (1, 1))
+def _company(name: str, about: str, place: int, requests: int) -> Table:
+    """Several requests, one of which is read, twice, with other strings of its neighbours; these never branch."""
+    rows = tuple(spread(EVENLY, 2, 2) if b == place else quiet(EVENLY, 2, 2, start=9 * b + 3) for b in range(requests))
+    return Table(name, about, 2, 2, rows, frozenset({"batch", "awkward"}), (place, place))
 
 
 BATTERY: tuple[Table, ...] = (
@@ -59,12 +60,13 @@ BATTERY: tuple[Table, ...] = (
     _table("peaked", "very large and very small probabilities", [PEAKED], 3, 2, "peaked"),
     _table("disjoint", "no token in common", [DISJOINT], 4, 2, "disjoint zeros endpoint"),
     _table("wide", "five tokens, one position", [WIDE], 5, 1, "zeros"),
-    _table("long", "three positions, a draft of two tokens", [SPARSE], 3, 3, "zeros"),
+    _table("long", "three positions, a draft of two tokens or one", [SPARSE], 3, 3, "zeros"),
     _table("nearly", "draft and target one float apart", [NEARLY], 3, 2, "dyadic nearly"),
     Table("short", "a residual that rounding has left empty", 3, 2, ({(): SHORT},), frozenset({"short", "zeros"})),
-    _table("two dyadic", "two requests, nothing is rounded", [DYADIC, DYADIC], 3, 2, "dyadic batch"),
-    _table("two awkward", "two requests, their tables unlike", [TENTHS, THIRDS], 3, 2, "awkward batch"),
-    _company(),
+    _table("two dyadic", "two requests, one position, nothing is rounded", [DYADIC, DYADIC], 3, 1, "dyadic batch"),
+    _table("two awkward", "two requests, one position, their tables unlike", [TENTHS, THIRDS], 3, 1, "awkward batch"),
+    _company("first of two", "the first of two requests, two positions", 0, 2),
+    _company("middle of three", "the middle one of three requests, two positions", 1, 3),
     _table("nan draft", "draft rows of nan", ["5 3 2 / nan nan nan"], 3, 2, "nan"),
     _table("nan target", "target rows of nan", ["nan nan nan / 2 3 5"], 3, 2, "nan"),
 )

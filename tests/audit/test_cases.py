@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
 import pytest
 
 from rheo_proof.audit.adapters import chain as chain_adapter
-from rheo_proof.audit.cases import DTYPES, UNITS, Case, exactly, rounded
+from rheo_proof.audit.cases import DTYPES, UNITS, Case, Request, exactly, rounded
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.rows import prefixes
 from rheo_proof.audit.tables import BATTERY, battery, table
@@ -102,17 +103,25 @@ def test_the_battery_has_what_faults_hide_from():
     assert sum(1 for size in residuals if size >= 2) >= 10
 
 
-def test_a_quiet_request_costs_no_branch_and_differs_from_the_one_that_is_read():
-    case = Case(table("company"))
-    for b in (0, 2):
-        for u in prefixes(3, 2):
+@pytest.mark.parametrize(("name", "place"), [("first of two", 0), ("middle of three", 1)])
+def test_a_quiet_request_costs_no_branch_and_differs_from_the_one_that_is_read(name, place):
+    case = Case(table(name))
+    for b in {*range(case.batch)} - {place}:
+        for u in prefixes(2, 2):
             if len(u) == 2:
                 assert len(case.target(b, u).support) == 1
             else:
                 assert case.target_row(b, u) == case.draft_row(b, u)
-            assert case.target_row(b, u) != case.target_row(1, u)
-    for request in BATCHED.requests(case):
-        assert audited(strangers.batch(strangers.chain), BATCHED, case, request).runs < 60
+            assert case.target_row(b, u) != case.target_row(place, u)
+    alone = audited(
+        strangers.chain, CHAIN, Case(replace(case.table, rows=case.table.rows[place : place + 1])), Request()
+    )
+    requests = BATCHED.requests(case)
+    assert len(requests) == 2
+    assert BATCHED.drafting.held(case, requests[0], 1 - place) != BATCHED.drafting.held(case, requests[1], 1 - place)
+    for request in requests:
+        answer = audited(strangers.batch(strangers.chain), BATCHED, case, request)
+        assert (answer.law, answer.runs) == (alone.law, alone.runs)
 
 
 def test_the_ratio_rule_has_exactly_the_target_law_on_dyadic_tables_and_nearly_on_the_others():
