@@ -44,6 +44,8 @@ def asked(drafter: Callable[..., Any], case: Case, request: Request, source: Sou
     cells, rows = (source.arrays.cells(part) for part in result)
     while isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list):
         cells = cells[0]
+    if not isinstance(cells, list):
+        raise AuditError(f"{named(drafter)} returned the tokens {cells!r}, expected a list of them")
     tokens = tuple(number(cell, "draft token") for cell in cells)
     while len(shape(rows)) > 2 and len(rows) == 1:
         rows = rows[0]

@@ -45,50 +45,55 @@ def arguments(
     roles: Mapping[str, str],
     order: Sequence[str],
     constants: Mapping[str, Any] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> list[Argument]:
     """The arguments to pass: roles that are given, then roles by usual names, else `order` for the required ones.
 
-    Raises `AuditError` that names a parameter without a role, or a role without a parameter.
+    `names` are usual names of this kind of function. Raises `AuditError` that names a parameter without a role, or a
+    role without a parameter.
 
     >>> def verify(draft_token_ids, q, p, rng=None): ...
     >>> [(a.parameter, a.role.kind) for a in arguments(verify, {}, ())]
     [('draft_token_ids', 'draft_tokens'), ('q', 'draft_probs'), ('p', 'target_probs')]
     """
     known, constants = parameters(function), dict(constants or {})
-    names = [p.name for p in known]
-    if all(p.kind is _Parameter.VAR_POSITIONAL or p.kind is _Parameter.VAR_KEYWORD for p in known):
+    spellings = {**SPELLINGS, **(names or {})}
+    declared = [p.name for p in known]
+    if not roles and all(p.kind in (_Parameter.VAR_POSITIONAL, _Parameter.VAR_KEYWORD) for p in known):
         return [Argument(text, Role.read(text, text), positional=True) for text in order]
     open_ended = any(p.kind is _Parameter.VAR_KEYWORD for p in known)
     for name in (*roles, *constants):
-        if name not in names and not open_ended:
-            raise AuditError(f"{named(function)} has no parameter {name!r}; it has {', '.join(names)}")
+        if name not in declared and not open_ended:
+            raise AuditError(f"{named(function)} has no parameter {name!r}; it has {', '.join(declared)}")
     found: list[Argument] = []
     missing: list[str] = []
     for p in known:
-        argument = _by_name(p, roles, constants)
+        argument = _by_name(p, roles, constants, spellings)
         if argument is not None:
             found.append(argument)
         elif p.default is _Parameter.empty and p.kind not in (_Parameter.VAR_POSITIONAL, _Parameter.VAR_KEYWORD):
             missing.append(p.name)
-    found += [Argument(name, Role.read(text, name)) for name, text in roles.items() if name not in names]
-    found += [Argument(name, None, value) for name, value in constants.items() if name not in names]
+    found += [Argument(name, Role.read(text, name)) for name, text in roles.items() if name not in declared]
+    found += [Argument(name, None, value) for name, value in constants.items() if name not in declared]
     if not missing:
         return found
     given = [a for a in found if a.parameter in constants]
     return _in_order(function, known, () if roles else order, missing) + given
 
 
-def _by_name(p: inspect.Parameter, roles: Mapping[str, str], constants: Mapping[str, Any]) -> Argument | None:
+def _by_name(
+    p: inspect.Parameter, roles: Mapping[str, str], constants: Mapping[str, Any], spellings: Mapping[str, str]
+) -> Argument | None:
     """The argument for a parameter, from what the user says or from its name."""
     positional = p.kind is _Parameter.POSITIONAL_ONLY
     if p.name in constants:
         return Argument(p.name, None, constants[p.name], positional)
     if p.name in roles:
         return Argument(p.name, Role.read(roles[p.name], p.name), None, positional)
-    kind = SPELLINGS.get(p.name)
-    if kind is None or (p.default is not _Parameter.empty and kind in UNASKED):
+    text = spellings.get(p.name)
+    if text is None or (p.default is not _Parameter.empty and text in UNASKED):
         return None
-    return Argument(p.name, Role.read(kind, p.name), None, positional)
+    return Argument(p.name, Role.read(text, p.name), None, positional)
 
 
 def _in_order(

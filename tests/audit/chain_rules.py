@@ -141,3 +141,39 @@ def sticks(candidates, q, p):
             return x
         left[x] = 0.0
     return sample(left)
+
+
+def tree(tokens, parents, q, p):
+    """Recursive rejection, level by level; rows of q are those of the nodes, p[0] is the root's, p[i + 1] node i's."""
+    out, node = [], -1
+    while True:
+        left = p[node + 1]
+        for child in [i for i, parent in enumerate(parents) if parent == node]:
+            x = tokens[child]
+            if uniform() * q[child][x] < left[x]:
+                out.append(x)
+                node = child
+                break
+            left = residual(left, q[child])
+            total = sum(left)
+            left = [a / total for a in left]
+        else:
+            return [*out, sample(left)]
+
+
+def tree_without_residual(tokens, parents, q, p):
+    """The same, with the node's target in the end, whatever was rejected."""
+    out, node = [], -1
+    while True:
+        left = p[node + 1]
+        for child in [i for i, parent in enumerate(parents) if parent == node]:
+            x = tokens[child]
+            if uniform() * q[child][x] < left[x]:
+                out.append(x)
+                node = child
+                break
+            left = residual(left, q[child])
+            total = sum(left)
+            left = [a / total for a in left]
+        else:
+            return [*out, sample(p[node + 1])]

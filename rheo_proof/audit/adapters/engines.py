@@ -49,6 +49,7 @@ def eagle(parents: Sequence[int] = TREE, method: str = "fixed", **options: Any) 
         "name": "eagle",
         "drafting": Drafting(tuple(parents), method),
         "order": ("path_logits", "candidates", "processor"),
+        "names": {"logits": "path_logits", "logits_processor": "processor"},
         "returns": "best,length,vector",
     }
     return Verify(**{**usual, **options})

@@ -11,6 +11,9 @@ from rheo_proof.audit.drafts import Drafting, siblings
 TREE = (-1, -1, 0, 0, 1)
 """Two candidates; two below the first, one below the second."""
 
+CANDIDATES = dict.fromkeys(("candidates", "candidate_ids", "candidate_tokens"), "draft_tokens")
+"""Here a candidate is a draft token, not a path."""
+
 
 def chain(**options: Any) -> Verify:
     """K draft tokens in a row: (tokens [K], q [K,V], p [K+1,V]) -> the emitted string; with `batched`, B first.
@@ -18,7 +21,7 @@ def chain(**options: Any) -> Verify:
     >>> chain(batched=True).name, chain(arrays="list").returns
     ('chain', 'tokens')
     """
-    return Verify(**{"name": "chain", **options})
+    return Verify(**{"name": "chain", "names": CANDIDATES, **options})
 
 
 def one_level(count: int = 2, method: str = "iid", **options: Any) -> Verify:
@@ -28,6 +31,7 @@ def one_level(count: int = 2, method: str = "iid", **options: Any) -> Verify:
         "drafting": siblings(count, method),
         "axes": {"draft_probs": ("V",), "target_probs": ("V",), "draft_logits": ("V",), "target_logits": ("V",)},
         "returns": "token",
+        "names": CANDIDATES,
     }
     return Verify(**{**usual, **options})
 
@@ -40,6 +44,7 @@ def tree(parents: Sequence[int] = TREE, method: str = "iid", **options: Any) -> 
     usual = {
         "name": "tree",
         "drafting": Drafting(tuple(parents), method),
+        "names": CANDIDATES,
         "order": ("draft_tokens", "parents", "draft_probs", "target_probs"),
     }
     return Verify(**{**usual, **options})

@@ -31,15 +31,17 @@ from rheo_proof.exact.number import ZERO, Q
 class Verify:
     """An adapter for functions that are handed a draft and the rows of draft and target.
 
-    `roles` names parameters; others get roles by usual names, or all of them by `order`. `axes` are the axes of roles
-    that are written without; `batched` puts B first, in arguments and in what is returned. `drafter` is a function
-    `(draft_model, K) -> (tokens, rows)` that drafts instead of us. `temperature` is handed over, with logits times T.
+    `roles` is what the user says of parameters; others get roles by usual names, to which `names` adds those of this
+    kind of function, or all of them by `order`. `axes` are the axes of roles that are written without; `batched` puts B
+    first, in arguments and in what is returned. `drafter` is a function `(draft_model, K) -> (tokens, rows)` that
+    drafts instead of us. `temperature` is handed over, with logits times T.
     """
 
     name: str = "chain"
     drafting: Drafting = CHAIN
     order: tuple[str, ...] = ("draft_tokens", "draft_probs", "target_probs")
     roles: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     returns: str = "tokens"
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     arrays: str = "torch"
@@ -68,7 +70,7 @@ class Verify:
 
     def arguments_of(self, function: Callable[..., Any]) -> list[Argument]:
         """The arguments of a function with their roles. Raises `AuditError` if one has none."""
-        found = arguments(function, self.roles, self.order, self.constants)
+        found = arguments(function, self.roles, self.order, self.constants, self.names)
         return [a if a.role is None else replace(a, role=a.role.with_axes(self.axes, self.batched)) for a in found]
 
     def check(self, function: Callable[..., Any]) -> None:
