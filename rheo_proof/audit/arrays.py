@@ -88,11 +88,6 @@ def cells_of(value: Any) -> Nested:
     return value
 
 
-def copied(nested: Nested) -> Nested:
-    """New lists with the same numbers and cells."""
-    return [copied(part) for part in nested] if isinstance(nested, list) else nested
-
-
 def flat(nested: Nested) -> Iterator[Any]:
     """All numbers and cells, in order.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,18 +13,22 @@ from rheo_proof.audit.exploring import Run
 @contextmanager
 def installation() -> Iterator[None]:
     """Take away what NumPy and `random` draw from, for many sessions: finding it takes longer than a run."""
-    with importlib.import_module("rheo_proof.audit.patches").installed():
+    from rheo_proof.audit.patches import installed
+
+    with installed():
         yield
 
 
 @contextmanager
 def session(run: Run, *functions: Callable[..., Any]) -> Iterator[None]:
     """Intercept torch, NumPy and `random` for one run of these functions; torch only where somebody has imported it."""
+    from rheo_proof.audit.patches import patched
+
     with ExitStack() as stack:
-        if importlib.util.find_spec("rheo_proof.audit.patches"):
-            patched = importlib.import_module("rheo_proof.audit.patches").patched
-            for function in functions:
-                stack.enter_context(patched(run, function))
-        if "torch" in sys.modules and importlib.util.find_spec("rheo_proof.audit.torch_run"):
-            stack.enter_context(importlib.import_module("rheo_proof.audit.torch_run").torch_run(run))
+        for function in functions:
+            stack.enter_context(patched(run, function))
+        if "torch" in sys.modules:
+            from rheo_proof.audit.torch_run import torch_run
+
+            stack.enter_context(torch_run(run))
         yield

@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import pytest
+
 from rheo_proof.audit.exploring import explore
 from rheo_proof.audit.outcomes import Outcome
+from rheo_proof.audit.session import installation
 from rheo_proof.exact.number import ZERO
 from rheo_proof.exact.step import StepLaw
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    """Installing the patches takes longer than a run: once for a file."""
+    with installation():
+        yield
 
 
 @dataclass

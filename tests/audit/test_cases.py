@@ -16,8 +16,10 @@ from rheo_proof.audit.rows import prefixes
 from rheo_proof.audit.tables import BATTERY, battery, table
 from rheo_proof.audit.toys import TOYS
 from rheo_proof.exact.number import ONE, ZERO, Q
-from tests.audit import chain_rules as strangers
-from tests.audit.audited import audited, every
+from tests.audit import on_lists
+from tests.audit.audited import audited, every, installed
+
+__all__ = ["installed"]
 
 CHAIN = chain_adapter(arrays="list")
 BATCHED = chain_adapter(arrays="list", batched=True)
@@ -114,18 +116,18 @@ def test_a_quiet_request_costs_no_branch_and_differs_from_the_one_that_is_read(n
                 assert case.target_row(b, u) == case.draft_row(b, u)
             assert case.target_row(b, u) != case.target_row(place, u)
     alone = audited(
-        strangers.chain, CHAIN, Case(replace(case.table, rows=case.table.rows[place : place + 1])), Request()
+        on_lists.chain, CHAIN, Case(replace(case.table, rows=case.table.rows[place : place + 1])), Request()
     )
     requests = BATCHED.requests(case)
     assert len(requests) == 2
     assert BATCHED.drafting.held(case, requests[0], 1 - place) != BATCHED.drafting.held(case, requests[1], 1 - place)
     for request in requests:
-        answer = audited(strangers.batch(strangers.chain), BATCHED, case, request)
+        answer = audited(on_lists.batch(on_lists.chain), BATCHED, case, request)
         assert (answer.law, answer.runs) == (alone.law, alone.runs)
 
 
 def test_the_ratio_rule_has_exactly_the_target_law_on_dyadic_tables_and_nearly_on_the_others():
-    for adapter, function in ((CHAIN, strangers.chain), (BATCHED, strangers.batch(strangers.chain))):
+    for adapter, function in ((CHAIN, on_lists.chain), (BATCHED, on_lists.batch(on_lists.chain))):
         answers = every(function, adapter, [c for c in adapter.cases() if adapter is CHAIN or c.batch > 1])
         assert len(answers) > 6
         for (case, request), answer in answers.items():
@@ -150,7 +152,7 @@ def test_the_ratio_rule_has_exactly_the_target_law_on_dyadic_tables_and_nearly_o
 )
 def test_public_faults_have_the_distances_of_their_reports(fault, name, distance):
     case = Case(table(name), "float64")
-    first = audited(getattr(strangers, fault), CHAIN, case, CHAIN.requests(case)[0])
+    first = audited(getattr(on_lists, fault), CHAIN, case, CHAIN.requests(case)[0])
     law: dict[tuple[int, ...], Q] = {}
     depth = 1 if fault in ("chain_from_target", "accept_all", "inverted") else 2
     assert first.distance is not None
@@ -168,13 +170,13 @@ def test_public_faults_have_the_distances_of_their_reports(fault, name, distance
 )
 def test_every_fault_shows_on_some_table_of_the_battery_that_is_no_toy(fault):
     cases = [c for c in CHAIN.cases(("float32",)) if "toy" not in c.tags]
-    far = [case.name for (case, _), a in every(getattr(strangers, fault), CHAIN, cases).items() if a.distance > 1e-3]
+    far = [case.name for (case, _), a in every(getattr(on_lists, fault), CHAIN, cases).items() if a.distance > 1e-3]
     assert len(far) >= 2
 
 
 def test_a_batch_with_exchanged_rows_is_far_off_for_each_request():
     cases = [case for case in BATCHED.cases() if case.batch > 1]
-    answers = every(strangers.exchanged, BATCHED, cases)
+    answers = every(on_lists.exchanged, BATCHED, cases)
     assert len(answers) >= 12
     assert all(answer.distance > Fraction(1, 20) for answer in answers.values())
 
@@ -185,16 +187,16 @@ def test_rows_of_nan_are_no_law_and_ask_for_a_refusal():
     for case in cases:
         with pytest.raises(AuditError, match="is no law"):
             (case.target if "target" in case.table.name else case.draft)(0, ())
-        answer = audited(strangers.chain, CHAIN, case, CHAIN.requests(case)[0])
+        answer = audited(on_lists.chain, CHAIN, case, CHAIN.requests(case)[0])
         assert set(answer.failures) == {"ValueError"}
         assert sum(answer.failures.values()) == ONE
-    accepting = audited(strangers.accept_all, CHAIN, Case(table("nan draft")), CHAIN.requests(cases[0])[0])
+    accepting = audited(on_lists.accept_all, CHAIN, Case(table("nan draft")), CHAIN.requests(cases[0])[0])
     assert not accepting.failures
 
 
 def test_a_residual_that_rounding_left_empty_is_reached_with_a_tiny_probability():
     case = Case(table("short"))
-    answer = audited(strangers.chain, CHAIN, case, CHAIN.requests(case)[0])
+    answer = audited(on_lists.chain, CHAIN, case, CHAIN.requests(case)[0])
     assert ZERO < sum(answer.failures.values()) < Q(1, 10**7)
 
 
