@@ -121,7 +121,13 @@ class Audit:
         self.usage.shared_at.update(usage.shared_at)
 
     def finish(self, adapter: str, cases: Sequence[Case], options: dict[str, Any], begun: float) -> Verdict:
-        """The verdict on everything that was found."""
+        """The verdict on everything that was found. Raises `AuditError` if the function never gave a usable answer."""
+        if self.judged and all(judged.failing == 1 for judged in self.judged):
+            text = next(iter(self.judged[0].failures))
+            raise AuditError(
+                f"{name_of(self.function)} never gives a usable answer: {text} (on {self.judged[0].case.name}, adapter "
+                f"{adapter}); say what its parameters are and what it returns"
+            )
         worst = smallest(self.judged)
         where = None
         if worst is not None:

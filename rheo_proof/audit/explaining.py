@@ -38,9 +38,7 @@ def causes(found: Exploration, right: Callable[..., bool | None], case: str) -> 
     if not usage.used_twice:
         return
     if right(split=split(by_line)):
-        yield Finding(
-            TWICE, f"{reused(found.leaves)}; with a fresh one for each line, the law is right", case, cause=True
-        )
+        yield Finding(TWICE, f"{reused(found)}; with a fresh one for each line, the law is right", case, cause=True)
         return
     for number in range(min(usage.drawn, MOST_SPLIT)):
         if right(split=split(by_look, frozenset({f"u{number}"}))):
@@ -61,10 +59,12 @@ def places(leaves: Iterable[Leaf]) -> dict[str, dict[Site, None]]:
     return found
 
 
-def reused(leaves: Iterable[Leaf]) -> str:
-    """The lines of a uniform that is compared at more than one."""
-    most = max(places(leaves).values(), key=len, default={})
-    return f"the one that is compared at {listed(most)}" if len(most) > 1 else "in races of noise"
+def reused(found: Exploration) -> str:
+    """The lines of a uniform that is compared at more than one, or where such a variable is drawn."""
+    compared = max(places(found.leaves).values(), key=len, default={})
+    if len(compared) > 1:
+        return f"the one that is compared at {listed(compared)}"
+    return f"drawn {most(found.usage.twice_at)}"
 
 
 def listed(sites: Iterable[Site]) -> str:

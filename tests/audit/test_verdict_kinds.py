@@ -15,6 +15,8 @@ from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, UN
 from rheo_proof.report.audit import closing
 from tests.audit import plain
 
+pytestmark = pytest.mark.usefixtures("taken_away")
+
 TABLES = ("dyadic", "tenths", "zeros", "R45", "R20-given", "nan draft")
 
 
@@ -46,7 +48,6 @@ KINDS = [
     (plain.through_nan, BROKEN, {topics.NAN}),
     (plain.minus_one, BROKEN, {topics.LENGTHS, topics.NAN}),
     (plain.raising, BROKEN, {topics.FAILING}),
-    (plain.nonsense, BROKEN, {topics.LENGTHS, topics.NAN}),
     (plain.product, UNDECIDED, set()),
 ]
 
@@ -168,6 +169,13 @@ def test_what_makes_no_sense_is_refused_in_one_line(options: dict[str, Any], wor
         audit(plain.right, **given)
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_function_that_never_gives_a_usable_answer_is_unusable_and_not_refuted() -> None:
+    with pytest.raises(AuditError, match="nonsense never gives a usable answer: .*dict"):
+        verdict_on(plain.nonsense)
+    with pytest.raises(AuditError, match="raises TypeError: 'float' object is not subscriptable"):
+        verdict_on(lambda draft_tokens, draft_probs, target_probs: target_probs[0][0][0])
 
 
 def test_a_function_with_another_signature_is_refused() -> None:

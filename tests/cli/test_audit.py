@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from rheo_proof.audit.session import installation
 from rheo_proof.cli.audit import roles_of, settings_of
 from rheo_proof.exact.errors import InputError
 from tests.cli.program import Run, environment, is_one_line, prove_here, written
@@ -34,6 +36,10 @@ def biased(tokens, q_rows, p_rows):
     return [*tokens, random.choices(range(len(p_rows[-1])), p_rows[-1])[0]]
 
 
+def silent(tokens, q_rows, p_rows):
+    pass
+
+
 class Holder:
     @staticmethod
     def verify(tokens, q_rows, p_rows):
@@ -43,6 +49,13 @@ class Holder:
 constant = 3
 """
 MAP = ("--map", "tokens=draft_tokens,q_rows=draft_probs", "--map", "p_rows=target_probs")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def taken_away() -> Iterator[None]:
+    """Sources of randomness, taken away once for all runs in this process."""
+    with installation():
+        yield
 
 
 @pytest.fixture
@@ -176,7 +189,7 @@ BAD = [
     (("nowhere.py:verify",), "no file 'nowhere.py'"),
     (("mine.py",), "expected package.module:function or file.py:function"),
     (("mine.py:",), "expected package.module:function"),
-    (("mine.py:verfy",), "mine.py has no 'verfy'; it has Holder, biased, verify"),
+    (("mine.py:verfy",), "mine.py has no 'verfy'; it has Holder, biased, silent, verify"),
     (("mine.py:Holder.nothing",), "mine.py has no 'Holder.nothing'"),
     (("mine.py:constant",), "is of type int, and cannot be called"),
     (("broken.py:verify",), "broken.py cannot be run: ModuleNotFoundError"),
@@ -187,7 +200,8 @@ BAD = [
     (("mine.py:verify", "--map", "tokens=draftees"), "draftees"),
     (("mine.py:verify", "--map", "nobody=draft_tokens"), "no parameter 'nobody'"),
     (("mine.py:Holder",), "mine.py:Holder is a class; name a function"),
-    (("math:sqrt",), "sqrt"),
+    (("math:comb",), "comb: parameter 'n' has no role"),
+    (("mine.py:silent",), "never gives a usable answer: returned None for tokens"),
     (("mine.py:verify", "--returns", "words"), "no 'words'"),
     (("mine.py:verify", "--arrays", "jax"), "arrays 'jax'"),
     (("mine.py:verify", "--dtype", "float16"), "dtype 'float16': expected float32 or float64"),
