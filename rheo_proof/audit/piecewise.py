@@ -1,0 +1,263 @@
+"""The piecewise-exact mode: the law of a function that takes its uniforms as arguments, without looking inside.
+
+For compiled code nothing can be intercepted. But a function without randomness of its own is a step function of its
+uniforms: every draft is handed over with its exact probability, the boxes on which the function is constant are found
+by bisection (`boxes.py`), and their volumes are added up. What remains an assumption is stated with the law.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rheo_proof.audit.boxes import MISS, PROBES, NotBoxes, Pieces, unseen
+from rheo_proof.audit.breakpoints import Floats
+from rheo_proof.audit.carving import MOST_CELLS, Search, settle
+from rheo_proof.audit.errors import AuditError, Unsound
+from rheo_proof.audit.exploring import Raised
+from rheo_proof.audit.plain import NoScript, Plain, Scripted
+from rheo_proof.exact.errors import LimitReached
+from rheo_proof.exact.number import ONE, ZERO, Q
+
+Once = Callable[[Plain], Hashable]
+"""One plain run; what is random in its arguments is asked from a source."""
+
+
+class Boundary(NamedTuple):
+    """What can be emitted where one uniform is exactly 0, though it has probability 0 in the law."""
+
+    uniform: int
+    outcome: Hashable
+
+
+@dataclass(frozen=True)
+class PiecewiseLaw:
+    """The law of one function on one input. `resolution`: how far in TV it depends on where in between two neighbouring
+    floats the break points are. `probes`: fresh random points that agreed with the boxes.
+    """
+
+    law: Mapping[Hashable, Q]
+    uniforms: int
+    cells: int
+    breaks: int
+    calls: int
+    probes: int
+    resolution: Q
+    at_zero: tuple[Boundary, ...]
+
+
+@dataclass(frozen=True)
+class PiecewiseTable:
+    """The law for one request of one case."""
+
+    case: Any
+    request: Any
+    found: PiecewiseLaw
+
+    @property
+    def law(self) -> Mapping[Hashable, Q]:
+        """Outcomes (`Raised` among them) with their probabilities, as from `explore`."""
+        return self.found.law
+
+
+@dataclass(frozen=True)
+class PiecewiseReport:
+    """The laws for a battery. Raises nothing; whether they are the target's is judged elsewhere, as for exact laws."""
+
+    tables: tuple[PiecewiseTable, ...]
+    probes: int
+
+    @property
+    def assumption(self) -> str:
+        """What has to be said with every verdict that rests on these laws."""
+        return assumption(self.probes)
+
+    def lines(self) -> list[str]:
+        """A line for each table, and the assumption."""
+        rows = [
+            f"{table.case.name}: {found.uniforms} uniforms, {found.cells} boxes, {found.breaks} break points, "
+            f"{found.calls:,} calls"
+            for table in self.tables
+            for found in (table.found,)
+        ]
+        return [*rows, self.assumption]
+
+
+def assumption(probes: int) -> str:
+    """The sentence that belongs to a verdict of this mode.
+
+    >>> print(assumption(2048))
+    piecewise-exact: assumes that no box hides a thinner feature than was probed; 2,048 fresh random points for each \
+table agreed with the boxes, which a law wrong by TV 0.0118 survives with probability at most 1e-09
+    """
+    return (
+        f"piecewise-exact: assumes that no box hides a thinner feature than was probed; {probes:,} fresh random points "
+        f"for each table agreed with the boxes, which a law wrong by TV {unseen(probes):.3g} survives with probability "
+        f"at most {MISS:g}"
+    )
+
+
+def piecewise_audit(
+    function: Callable[..., Any],
+    adapter: Any,
+    cases: Sequence[Any] | None = None,
+    *,
+    probes: int = PROBES,
+    most_cells: int = MOST_CELLS,
+    seed: int = 0,
+) -> PiecewiseReport:
+    """The law of a function of uniforms on every case and request of a battery.
+
+    Raises `NotBoxes` where the regions are not boxes or an argument is random in another way, `LimitReached` beyond
+    `most_cells` boxes for one draft, and `AuditError` for a function that has randomness of its own.
+    """
+    adapter.check(function)
+    tables = []
+    for case in adapter.cases() if cases is None else cases:
+        for request in adapter.requests(case):
+            generator = random.Random(f"{seed} {case.name} {request}")
+            try:
+                found = table_law(function, adapter, case, request, probes, most_cells, generator)
+            except (NotBoxes, NoScript, LimitReached) as error:
+                kind = LimitReached if isinstance(error, LimitReached) else NotBoxes
+                raise kind(f"{case.name}: {error}") from None
+            tables.append(PiecewiseTable(case, request, found))
+    return PiecewiseReport(tuple(tables), probes)
+
+
+def table_law(
+    function: Callable[..., Any],
+    adapter: Any,
+    case: Any,
+    request: Any,
+    probes: int,
+    most_cells: int,
+    generator: random.Random,
+) -> PiecewiseLaw:
+    """The law for one request: over all drafts, each with its exact probability and its share of the probes."""
+    parts = []
+    for draft, weight in adapter.drafting.law(case, request).items():
+
+        def once(source: Plain, draft: Any = draft) -> Hashable:
+            result = function(**adapter.arguments(case, request, draft, source))
+            outcome: Hashable = adapter.read(result, case, request, draft, source)
+            return outcome
+
+        parts.append((once, weight, candidates(case, request, draft)))
+    return mixture(parts, case.dtype, probes, most_cells, generator)
+
+
+def mixture(
+    parts: Sequence[tuple[Once, Q, Iterable[Q]]],
+    dtype: str,
+    probes: int = PROBES,
+    most_cells: int = MOST_CELLS,
+    generator: random.Random | None = None,
+) -> PiecewiseLaw:
+    """The law of programs that ask their source for uniforms, and for choices, which are followed one by one.
+
+    `parts`: programs with their shares of the probability, which sum to 1, and with likely break points.
+
+    >>> law = mixture([(lambda source: "accepted" if source.uniform() < 0.25 else "rejected", Q(1), ())], "float32")
+    >>> {outcome: str(mass) for outcome, mass in sorted(law.law.items())}
+    {'accepted': '1/4', 'rejected': '3/4'}
+    """
+    dice = generator or random.Random(0)
+    searches = [(search_of(once, dtype, dice, hints, most_cells), share) for once, share, hints in parts]
+    settle(searches, probes)
+    return mixed([(share, search.pieces()) for search, share in searches])
+
+
+def search_of(once: Once, dtype: str, generator: random.Random, hints: Iterable[Q], most_cells: int) -> Search:
+    """The boxes of one program, to be found. Its number of uniforms is seen in a first run."""
+    first = Scripted(dtype, None)
+    outcome_of(once, first)
+
+    def answers(points: Sequence[tuple[float, ...]]) -> list[Hashable]:
+        return [law_at(once, dtype, point) for point in points]
+
+    return Search(answers, first.asked, Floats(dtype), generator, hints, most_cells)
+
+
+def law_at(once: Once, dtype: str, uniforms: Sequence[float]) -> Hashable:
+    """The law of the outcome for given uniforms: pairs of outcome and probability."""
+    law: dict[Hashable, Q] = {}
+    script: list[int] | None = []
+    while script is not None:
+        source = Scripted(dtype, uniforms, script)
+        outcome = outcome_of(once, source)
+        law[outcome] = law.get(outcome, ZERO) + source.weight
+        script = source.next_script()
+    return frozenset(law.items())
+
+
+def outcome_of(once: Once, source: Plain) -> Hashable:
+    """What one run returns, or how it failed."""
+    try:
+        return once(source)
+    except (AuditError, NoScript):
+        raise
+    except Exception as error:
+        return Raised(type(error).__name__, str(error))
+
+
+def mixed(parts: Sequence[tuple[Q, Pieces]]) -> PiecewiseLaw:
+    """The law of the outcome, from boxes whose answers are laws."""
+    law: dict[Hashable, Q] = {}
+    boundaries: dict[Boundary, None] = {}
+    for share, pieces in parts:
+        for answer, volume in pieces.law.items():
+            for outcome, mass in pairs(answer):
+                law[outcome] = law.get(outcome, ZERO) + share * volume * mass
+        found = (Boundary(i, outcome) for i, _, answer in pieces.at_zero for outcome, _ in pairs(answer))
+        boundaries.update(dict.fromkeys(found))
+    if sum(law.values(), ZERO) != ONE:
+        raise Unsound(f"the boxes have total probability {sum(law.values(), ZERO)}")
+    return PiecewiseLaw(
+        law,
+        max(len(cell.box.low) for _, pieces in parts for cell in pieces.cells),
+        sum(len(pieces.cells) for _, pieces in parts),
+        sum(pieces.breaks for _, pieces in parts),
+        sum(pieces.calls for _, pieces in parts),
+        sum(pieces.probes for _, pieces in parts),
+        sum((share * pieces.resolution for share, pieces in parts), ZERO),
+        tuple(boundary for boundary in boundaries if boundary.outcome not in law),
+    )
+
+
+def pairs(answer: Hashable) -> Iterator[tuple[Hashable, Q]]:
+    """The outcomes and probabilities of a law that is the answer on a box."""
+    if not isinstance(answer, frozenset):
+        raise Unsound(f"{answer!r} is no law")
+    yield from answer
+
+
+def candidates(case: Any, request: Any, draft: Any) -> set[Q]:
+    """Likely break points on the way of a draft: ratios p/q, cumulative sums of p and of the normalised residual."""
+    if case.refusal:
+        return set()
+    start = tuple(request.context)
+    chain = draft if isinstance(draft, tuple) and all(isinstance(x, int) for x in draft) else ()
+    found: set[Q] = set()
+    for k in range(min(len(chain), case.length) + 1):
+        p = case.target(request.index, (*start, *chain[:k]))
+        found |= set(cumulated(p.probs))
+        if k < case.length:
+            q = case.draft(request.index, (*start, *chain[:k]))
+            found |= {a / b for a, b in zip(p, q, strict=True) if b}
+            found |= set(cumulated([max(a - b, ZERO) for a, b in zip(p, q, strict=True)]))
+    return found
+
+
+def cumulated(weights: Sequence[Q]) -> Iterator[Q]:
+    """Cumulative sums of weights, divided by their total; nothing where all are 0.
+
+    >>> [str(c) for c in cumulated([Q(1), Q(0), Q(3)])]
+    ['1/4', '1/4', '1']
+    """
+    total, running = sum(weights, ZERO), ZERO
+    for w in weights if total else ():
+        running += w
+        yield running / total

@@ -1,0 +1,129 @@
+"""Where plain runs of a function get the draws that the audit makes for it: exact dice, or a script.
+
+A plain run is one in which nothing is intercepted. The function draws from its own generators; what its arguments are
+made of is drawn here: the draft, uniforms, exponentials, seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from rheo_proof.exact.chance import Sample
+from rheo_proof.exact.errors import InputError
+from rheo_proof.exact.number import Q
+
+BITS = {"float16": 11, "float32": 24, "float64": 53}
+"""Uniforms are multiples of 2 to minus this, as torch and NumPy draw them."""
+
+
+class NoScript(Exception):
+    """An argument is random in a way that is not a list of uniforms."""
+
+
+class Plain(ABC):
+    """The draws of one plain run. `arrays`: how an adapter makes arguments and reads results."""
+
+    def __init__(self, dtype: str, arrays: Any = None) -> None:
+        if dtype not in BITS:
+            raise InputError(f"dtype: {dtype!r} is not one of {', '.join(BITS)}")
+        self.dtype = dtype
+        self.arrays = arrays
+
+    @abstractmethod
+    def choose(self, weights: Sequence[Q], what: str) -> int:
+        """One of several outcomes; the weights are positive and sum to 1."""
+
+    @abstractmethod
+    def uniform(self) -> float:
+        """One uniform in [0, 1), a float of the type."""
+
+    @abstractmethod
+    def exponential(self) -> float:
+        """One exponential variable of mean 1."""
+
+    @abstractmethod
+    def seed(self) -> int:
+        """A seed for a generator that the function is handed."""
+
+
+class Rolled(Plain):
+    """Draw everything. Discrete draws are exact: an integer below the common denominator of the weights.
+
+    >>> Rolled("float32", random.Random(0)).choose([Q(1, 2), Q(1, 2)], "coin")
+    1
+    """
+
+    def __init__(self, dtype: str, generator: random.Random, arrays: Any = None) -> None:
+        super().__init__(dtype, arrays)
+        self.generator = generator
+        self._dice = Sample(generator)
+
+    def choose(self, weights: Sequence[Q], what: str) -> int:
+        """Roll exact dice."""
+        return self._dice.pick([(k, mass) for k, mass in enumerate(weights) if mass], ("token", 0, 0))
+
+    def uniform(self) -> float:
+        """A multiple of 2**-24 (single) or 2**-53 (double precision), 0 included."""
+        return self.generator.getrandbits(BITS[self.dtype]) / (1 << BITS[self.dtype])
+
+    def exponential(self) -> float:
+        """Minus the logarithm of a uniform in (0, 1)."""
+        return -math.log((self.generator.getrandbits(52) + 0.5) / (1 << 52))
+
+    def seed(self) -> int:
+        """62 random bits."""
+        return self.generator.getrandbits(62)
+
+
+class Scripted(Plain):
+    """Uniforms from a list, choices from a script, then the first outcome each time.
+
+    For each choice `options` holds how many outcomes there were; `weight` is the probability of the choices made.
+    Without a list of uniforms each of them is 1/2. `asked` counts them. Exponentials and seeds raise `NoScript`.
+    """
+
+    def __init__(
+        self, dtype: str, uniforms: Sequence[float] | None, script: Sequence[int] = (), arrays: Any = None
+    ) -> None:
+        super().__init__(dtype, arrays)
+        self.uniforms = uniforms
+        self.script = script
+        self.asked = 0
+        self.taken: list[int] = []
+        self.options: list[int] = []
+        self.weight = Q(1)
+
+    def choose(self, weights: Sequence[Q], what: str) -> int:
+        """The scripted outcome."""
+        position = len(self.taken)
+        index = self.script[position] if position < len(self.script) else 0
+        self.taken.append(index)
+        self.options.append(len(weights))
+        self.weight *= weights[index]
+        return index
+
+    def uniform(self) -> float:
+        """The next uniform of the list. Raises `NoScript` when there is none."""
+        self.asked += 1
+        if self.uniforms is None:
+            return 0.5
+        if self.asked > len(self.uniforms):
+            raise NoScript(f"more uniforms are asked for than the {len(self.uniforms)} of the first run")
+        return self.uniforms[self.asked - 1]
+
+    def exponential(self) -> float:
+        raise NoScript("exponentials as arguments: an exponential race has no boxes")
+
+    def seed(self) -> int:
+        raise NoScript("a generator as an argument: its draws cannot be set one by one")
+
+    def next_script(self) -> list[int] | None:
+        """The next script in lexicographic order, None after the last."""
+        for position in reversed(range(len(self.taken))):
+            if self.taken[position] + 1 < self.options[position]:
+                return [*self.taken[:position], self.taken[position] + 1]
+        return None

@@ -1,0 +1,247 @@
+"""The statistical mode: a function that draws out of sight is run as it is, and its draws are tested.
+
+Each run draws the draft with exact dice (or lets the function's drafter do it), calls the function on plain arguments
+and completes what it emits with draws from the target: a lossless function gives strings with the target's law. The
+tests are those of `rheo_proof.stats`: planned draws, a false-alarm rate that is divided over the tables, and a power
+that is proved. Nothing that this mode says is a proof of losslessness.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.exploring import Raised
+from rheo_proof.audit.plain import Plain, Rolled
+from rheo_proof.exact.model import ToyModel, key
+from rheo_proof.exact.number import Q
+from rheo_proof.exact.step import continuation, target_probability
+from rheo_proof.stats.asserts import assert_law_equal
+from rheo_proof.stats.binomial import Cell, worst_cells
+from rheo_proof.stats.cells import level
+from rheo_proof.stats.plan import ALPHA, BETA
+from rheo_proof.stats.verdict import LawMismatch, Verdict, in_words
+
+EPS = "1/20"
+"""The total variation distance that is refuted, unless another one is asked for."""
+AT_ONCE = 512
+"""Most copies of a request in one call."""
+
+
+@dataclass(frozen=True)
+class SampledTable:
+    """What the draws of one request of one case say. `worst`: the cell with the smallest exact p-value."""
+
+    case: Any
+    request: Any
+    found: Verdict
+    refuted: bool
+    worst: Cell
+
+    @property
+    def name(self) -> str:
+        """The case, and which of its requests where there are several."""
+        return table_name(self.case, self.request)
+
+    def line(self) -> str:
+        """One line of the report."""
+        low, high = self.found.tv_interval
+        seen = f"{self.name}: {self.found.draws:,} draws, TV {self.found.tv:.4f} [{low:.4f}, {high:.4f}]"
+        return f"{seen}, p-value bound {in_words(self.found.log_p)}" if self.refuted else seen
+
+    def departure(self) -> str:
+        """The cell that departs most."""
+        cell, drawn, expected, _ = self.worst
+        probability = self.found.target.probability(cell)
+        return (
+            f"{shown(cell)} was drawn {drawn:,} times in {self.found.draws:,}, expected {expected:,.1f} "
+            f"(probability {probability})"
+        )
+
+
+@dataclass(frozen=True)
+class SampledReport:
+    """What the draws say of a battery, at stated error rates; `alpha` is that of the whole battery."""
+
+    tables: tuple[SampledTable, ...]
+    eps: float
+    alpha: float
+    beta: float
+
+    @property
+    def refuted(self) -> tuple[SampledTable, ...]:
+        """The tables that the function failed."""
+        return tuple(table for table in self.tables if table.refuted)
+
+    @property
+    def levels(self) -> str:
+        """The error rates in words."""
+        return (
+            f"error rates: a lossless function is called biased with probability at most {self.alpha:g} on all "
+            f"{len(self.tables)} tables together; one at total variation {self.eps:g} or more on a table is missed "
+            f"there with probability at most {self.beta:g}"
+        )
+
+    @property
+    def headline(self) -> str:
+        """The verdict, which is never more than the draws can say."""
+        if self.refuted:
+            first = self.refuted[0]
+            return f"biased (statistically): {first.name}, {first.departure()}"
+        return (
+            f"not refuted: total variation below {self.eps:g} on every table, at these error rates: false alarm "
+            f"{self.alpha:g} for all tables, miss {self.beta:g} for each"
+        )
+
+    def lines(self) -> list[str]:
+        """The verdict, its error rates, and a line for each table."""
+        return [self.headline, self.levels, *(table.line() for table in self.tables)]
+
+
+def sampled_audit(
+    function: Callable[..., Any],
+    adapter: Any,
+    cases: Sequence[Any] | None = None,
+    *,
+    eps: Any = EPS,
+    alpha: Any = ALPHA,
+    beta: Any = BETA,
+    name: str = "audit",
+) -> SampledReport:
+    """Test the strings that a function emits, on every case and request of a battery with a target law.
+
+    A lossless function fails anywhere with probability at most `alpha`, which is divided over the tables and spent from
+    the budget of the run (`stats.ledger`); one at distance `eps` or more on a table passes there with probability at
+    most `beta`. Random numbers hang on `name` and the root seed, as far as the function draws from the global
+    generators of `random`, NumPy and torch. Raises `AuditError` for a battery without a law to test.
+    """
+    adapter.check(function)
+    listed = [case for case in (adapter.cases() if cases is None else cases) if not case.refusal]
+    pairs = [(case, request) for case in listed for request in adapter.requests(case)]
+    if not pairs:
+        raise AuditError("no case of the battery has a law that could be tested")
+    whole, power = level(alpha, "alpha"), level(beta, "beta")
+    tables = []
+    with own_states():
+        for case, request in pairs:
+            model = adapter.target(case, request)
+            sampler = Strings(function, adapter, case, request, model)
+            found, refuted = tested(
+                sampler, string_law(model), eps, whole / len(pairs), power, f"{name}, {table_name(case, request)}"
+            )
+            tables.append(SampledTable(case, request, found, refuted, worst_cells(found.counts, found.target, 1)[0]))
+    return SampledReport(tuple(tables), level(eps, "eps"), whole, power)
+
+
+def tested(
+    sampler: Callable[[Any, int], list[Hashable]],
+    law: dict[Hashable, Q],
+    eps: Any,
+    alpha: float,
+    beta: float,
+    name: str,
+) -> tuple[Verdict, bool]:
+    """The verdict of the sequential check, and whether it refutes."""
+    try:
+        return assert_law_equal(sampler, law, eps=eps, alpha=alpha, beta=beta, name=name), False
+    except LawMismatch as error:
+        found: Verdict = error.verdict
+        return found, True
+
+
+def string_law(model: ToyModel) -> dict[Hashable, Q]:
+    """The target's law of strings one token longer than a model is deep; strings of probability 0 included."""
+    return {string: target_probability(model, string) for string in product(range(model.vocab), repeat=model.depth + 1)}
+
+
+class Strings:
+    """Draws of completed strings: what the function emitted, and from there on the target.
+
+    An outcome that is no emitted string, and a string that is too long, are cells of their own, of probability 0.
+    """
+
+    def __init__(self, function: Callable[..., Any], adapter: Any, case: Any, request: Any, model: ToyModel) -> None:
+        self.function, self.adapter, self.case, self.request, self.model = function, adapter, case, request, model
+        self.many = getattr(adapter, "many", None)
+        self._waiting: deque[Hashable] = deque()
+
+    def __call__(self, generator: Any, n: int) -> list[Hashable]:
+        seed_globals(int(generator.integers(1 << 62)))
+        dice = random.Random(int(generator.integers(1 << 62)))
+        drawn: list[Hashable] = []
+        while len(drawn) < n:
+            sources = [Rolled(self.case.dtype, dice) for _ in range(min(AT_ONCE, n - len(drawn)))]
+            drawn += [self.completed(outcome, source) for outcome, source in self.outcomes(sources)]
+        return drawn
+
+    def outcomes(self, sources: Sequence[Rolled]) -> Iterator[tuple[Any, Rolled]]:
+        """One outcome for each source; in one call where the adapter can."""
+        many = self.many(self.function, self.case, self.request, sources) if self.many else None
+        if many is not None:
+            yield from zip(many, sources, strict=True)
+            return
+        for source in sources:
+            try:
+                yield self.adapter.once(self.function, self.case, self.request, source), source
+            except AuditError:
+                raise
+            except Exception as error:
+                yield Raised(type(error).__name__, str(error)), source
+
+    def completed(self, outcome: Any, source: Plain) -> Hashable:
+        """The string of an outcome, completed to the length of the law."""
+        if isinstance(outcome, Raised):
+            return f"raised {outcome.kind}: {outcome.message}"
+        if outcome.fault:
+            return f"no emitted string: {outcome.fault}"
+        string: tuple[int, ...] = tuple(outcome.tokens)
+        if not all(0 <= x < self.model.vocab for x in string):
+            return string
+        while len(string) <= self.model.depth:
+            law = continuation(self.model, string)
+            string += (law.support[source.choose([law[x] for x in law.support], "completion")],)
+        return string
+
+
+def table_name(case: Any, request: Any) -> str:
+    """The case, and which of its requests where there are several."""
+    where = f", request {request.index}" if case.batch > 1 else ""
+    return f"{case.name}{where}" + (f", after {key(request.context)}" if request.context else "")
+
+
+def shown(cell: Hashable) -> str:
+    """A string of tokens as it is written elsewhere; any other cell as itself."""
+    return f"the string {key(cell)}" if isinstance(cell, tuple) else str(cell)
+
+
+def seed_globals(seed: int) -> None:
+    """Seed the global generators that are loaded, so that a run can be repeated."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % (1 << 32))
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+@contextmanager
+def own_states() -> Iterator[None]:
+    """Put the global generators back to where they were."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    python = random.getstate()
+    arrays = numpy.random.get_state() if numpy else None
+    tensors = torch.random.get_rng_state() if torch else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(arrays)
+        if torch:
+            torch.random.set_rng_state(tensors)
