@@ -23,8 +23,12 @@ Point: TypeAlias = tuple[int, ...]
 Function: TypeAlias = Callable[[Sequence[tuple[float, ...]]], Sequence[Hashable]]
 """Many points at once, one answer each."""
 
-FORMATS = {"float16": ("<e", "<h", -14), "float32": ("<f", "<i", -126), "float64": ("<d", "<q", -1022)}
-"""How `struct` writes a type and its bits, and the exponent of its smallest normal number."""
+FORMATS = {
+    "float16": ("<e", "<h", -14, 10),
+    "float32": ("<f", "<i", -126, 23),
+    "float64": ("<d", "<q", -1022, 52),
+}
+"""How `struct` writes a type and its bits, the exponent of its smallest normal number, its binary digits."""
 
 NEAR = 3
 """A candidate for a break point is looked for this many floats to either side."""
@@ -42,11 +46,13 @@ class Floats:
         if dtype not in FORMATS:
             raise InputError(f"dtype: {dtype!r} is not one of {', '.join(FORMATS)}")
         self.dtype = dtype
-        self._float, self._bits, smallest = FORMATS[dtype]
-        self.first = self._ordinal(2.0**smallest)
-        self.last = self._ordinal(1.0) - 1
+        self._float, self._bits, smallest, digits = FORMATS[dtype]
+        self.spacing = Q(1, 1 << digits)
+        self.first = self.ordinal(2.0**smallest)
+        self.last = self.ordinal(1.0) - 1
 
-    def _ordinal(self, value: float) -> int:
+    def ordinal(self, value: float) -> int:
+        """The bits of the float of this type nearest to a value."""
         return int(struct.unpack(self._bits, struct.pack(self._float, value))[0])
 
     def value(self, ordinal: int) -> float:
@@ -61,7 +67,7 @@ class Floats:
         """The float to which a real number in [0, 1) is rounded down; no lower than the first."""
         if not ZERO <= u < ONE:
             raise InputError(f"{u} is not in [0, 1)")
-        near = self._ordinal(int(u.numerator) / int(u.denominator))
+        near = self.ordinal(int(u.numerator) / int(u.denominator))
         for ordinal in (near + 1, near, near - 1):
             if self.first < ordinal <= self.last and self.edge(ordinal) <= u:
                 return ordinal

@@ -2,7 +2,8 @@
 
 For compiled code nothing can be intercepted. But a function without randomness of its own is a step function of its
 uniforms: every draft is handed over with its exact probability, the boxes on which the function is constant are found
-by bisection (`boxes.py`), and their volumes are added up. What remains an assumption is stated with the law.
+by bisection (`carving.py`), races of exponentials inside them too (`racing.py`), and volumes are added up. What remains
+an assumption is stated with the law.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, NamedTuple
 
 from rheo_proof.audit.boxes import MISS, PROBES, NotBoxes, Pieces, unseen
@@ -18,6 +20,7 @@ from rheo_proof.audit.carving import MOST_CELLS, Search, settle
 from rheo_proof.audit.errors import AuditError, Unsound
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.plain import NoScript, Plain, Scripted
+from rheo_proof.audit.racing import Answer, Noise, RaceSearch
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -137,59 +140,79 @@ def table_law(
     generator: random.Random,
 ) -> PiecewiseLaw:
     """The law for one request: over all drafts, each with its exact probability and its share of the probes."""
-    parts = []
-    for draft, weight in adapter.drafting.law(case, request).items():
 
-        def once(source: Plain, draft: Any = draft) -> Hashable:
-            result = function(**adapter.arguments(case, request, draft, source))
-            outcome: Hashable = adapter.read(result, case, request, draft, source)
-            return outcome
+    def once(source: Plain) -> Hashable:
+        outcome: Hashable = adapter.once(function, case, request, source)
+        return outcome
 
-        parts.append((once, weight, candidates(case, request, draft)))
-    return mixture(parts, case.dtype, probes, most_cells, generator)
+    return law_of(once, case.dtype, candidates(case, request), probes, most_cells, generator, case.vocab)
 
 
-def mixture(
-    parts: Sequence[tuple[Once, Q, Iterable[Q]]],
+def law_of(
+    once: Once,
     dtype: str,
+    hints: Iterable[Q] = (),
     probes: int = PROBES,
     most_cells: int = MOST_CELLS,
     generator: random.Random | None = None,
+    size: int = 0,
 ) -> PiecewiseLaw:
-    """The law of programs that ask their source for uniforms, and for choices, which are followed one by one.
+    """The law of a program that asks its source for uniforms, and for choices, which are followed one by one.
 
-    `parts`: programs with their shares of the probability, which sum to 1, and with likely break points.
+    What is chosen before the first uniform, such as the draft, has boxes of its own for each choice. `hints`: likely
+    break points. `size`: V, the length of a row of exponentials.
 
-    >>> law = mixture([(lambda source: "accepted" if source.uniform() < 0.25 else "rejected", Q(1), ())], "float32")
+    >>> law = law_of(lambda source: "accepted" if source.uniform() < 0.25 else "rejected", "float32")
     >>> {outcome: str(mass) for outcome, mass in sorted(law.law.items())}
     {'accepted': '1/4', 'rejected': '3/4'}
     """
     dice = generator or random.Random(0)
-    searches = [(search_of(once, dtype, dice, hints, most_cells), share) for once, share, hints in parts]
+    searches = [
+        (search_of(once, dtype, first, dice, hints, most_cells, size), first.first_weight)
+        for first in first_choices(once, dtype)
+    ]
     settle(searches, probes)
     return mixed([(share, search.pieces()) for search, share in searches])
 
 
-def search_of(once: Once, dtype: str, generator: random.Random, hints: Iterable[Q], most_cells: int) -> Search:
-    """The boxes of one program, to be found. Its number of uniforms is seen in a first run."""
-    first = Scripted(dtype, None)
-    outcome_of(once, first)
-
-    def answers(points: Sequence[tuple[float, ...]]) -> list[Hashable]:
-        return [law_at(once, dtype, point) for point in points]
-
-    return Search(answers, first.asked, Floats(dtype), generator, hints, most_cells)
-
-
-def law_at(once: Once, dtype: str, uniforms: Sequence[float]) -> Hashable:
-    """The law of the outcome for given uniforms: pairs of outcome and probability."""
-    law: dict[Hashable, Q] = {}
+def first_choices(once: Once, dtype: str) -> Iterator[Scripted]:
+    """A run for each way in which the choices before the first uniform can come out."""
     script: list[int] | None = []
     while script is not None:
-        source = Scripted(dtype, uniforms, script)
+        source = Scripted(dtype, None, script)
+        outcome_of(once, source)
+        yield source
+        script = source.next_script(0, source.leading)
+
+
+def search_of(
+    once: Once, dtype: str, first: Scripted, generator: random.Random, hints: Iterable[Q], most_cells: int, size: int
+) -> Search:
+    """The boxes for the first choices of a run, to be found; the run shows how many uniforms and exponentials to set."""
+    floats, clocks = Floats(dtype), first.asked_exponentials
+    script = first.taken[: first.leading]
+
+    def asked(uniforms: Sequence[float], noise: Noise = ()) -> Answer:
+        return law_at(once, dtype, script, uniforms, noise)
+
+    if not clocks:
+        return Search(lambda points: [asked(u) for u in points], first.asked, floats, generator, hints, most_cells)
+    if not size or clocks % size:
+        raise NotBoxes(f"{clocks} exponentials are not rows of one for each token of {size}")
+    return RaceSearch(asked, first.asked, clocks // size, size, floats, generator, hints, most_cells)
+
+
+def law_at(once: Once, dtype: str, chosen: Sequence[int], uniforms: Sequence[float], noise: Noise = ()) -> Answer:
+    """The law of the outcome for given first choices, uniforms and exponentials: pairs of outcome and probability."""
+    law: dict[Hashable, Q] = {}
+    script: list[int] | None = list(chosen)
+    while script is not None:
+        source = Scripted(dtype, uniforms, script, noise)
         outcome = outcome_of(once, source)
-        law[outcome] = law.get(outcome, ZERO) + source.weight
-        script = source.next_script()
+        if source.leading != len(chosen):
+            raise Unsound("what is drawn before the first uniform depends on the uniforms")
+        law[outcome] = law.get(outcome, ZERO) + source.weight / source.first_weight
+        script = source.next_script(len(chosen))
     return frozenset(law.items())
 
 
@@ -234,18 +257,15 @@ def pairs(answer: Hashable) -> Iterator[tuple[Hashable, Q]]:
     yield from answer
 
 
-def candidates(case: Any, request: Any, draft: Any) -> set[Q]:
-    """Likely break points on the way of a draft: ratios p/q, cumulative sums of p and of the normalised residual."""
-    if case.refusal:
-        return set()
-    start = tuple(request.context)
-    chain = draft if isinstance(draft, tuple) and all(isinstance(x, int) for x in draft) else ()
+def candidates(case: Any, request: Any) -> set[Q]:
+    """Likely break points: ratios p/q, cumulative sums of p and of the normalised residual, at all prefixes."""
     found: set[Q] = set()
-    for k in range(min(len(chain), case.length) + 1):
-        p = case.target(request.index, (*start, *chain[:k]))
+    prefixes = [u for k in range(case.length + 1) for u in product(range(case.vocab), repeat=k)]
+    for u in [] if case.refusal else prefixes:
+        p = case.target(request.index, (*request.context, *u))
         found |= set(cumulated(p.probs))
-        if k < case.length:
-            q = case.draft(request.index, (*start, *chain[:k]))
+        if len(u) < case.length:
+            q = case.draft(request.index, (*request.context, *u))
             found |= {a / b for a, b in zip(p, q, strict=True) if b}
             found |= set(cumulated([max(a - b, ZERO) for a, b in zip(p, q, strict=True)]))
     return found

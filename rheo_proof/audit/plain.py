@@ -14,7 +14,7 @@ from typing import Any
 
 from rheo_proof.exact.chance import Sample
 from rheo_proof.exact.errors import InputError
-from rheo_proof.exact.number import Q
+from rheo_proof.exact.number import ONE, Q
 
 BITS = {"float16": 11, "float32": 24, "float64": 53}
 """Uniforms are multiples of 2 to minus this, as torch and NumPy draw them."""
@@ -80,22 +80,31 @@ class Rolled(Plain):
 
 
 class Scripted(Plain):
-    """Uniforms from a list, choices from a script, then the first outcome each time.
+    """Uniforms and exponentials from lists, choices from a script, then the first outcome each time.
 
-    For each choice `options` holds how many outcomes there were; `weight` is the probability of the choices made.
-    Without a list of uniforms each of them is 1/2. `asked` counts them. Exponentials and seeds raise `NoScript`.
+    For each choice `options` holds how many outcomes there were; `weight` is the probability of the choices made, and
+    `first_weight` that of the first `leading` of them, made before anything else was asked. Without lists each uniform
+    is 1/2 and each exponential 1. `asked` and `asked_exponentials` count them. Further ones than there are, and seeds,
+    raise `NoScript`.
     """
 
     def __init__(
-        self, dtype: str, uniforms: Sequence[float] | None, script: Sequence[int] = (), arrays: Any = None
+        self,
+        dtype: str,
+        uniforms: Sequence[float] | None,
+        script: Sequence[int] = (),
+        exponentials: Sequence[float] | None = None,
     ) -> None:
-        super().__init__(dtype, arrays)
+        super().__init__(dtype)
         self.uniforms = uniforms
+        self.exponentials = exponentials
         self.script = script
         self.asked = 0
+        self.asked_exponentials = 0
         self.taken: list[int] = []
         self.options: list[int] = []
-        self.weight = Q(1)
+        self.weight = self.first_weight = ONE
+        self.leading = 0
 
     def choose(self, weights: Sequence[Q], what: str) -> int:
         """The scripted outcome."""
@@ -104,26 +113,34 @@ class Scripted(Plain):
         self.taken.append(index)
         self.options.append(len(weights))
         self.weight *= weights[index]
+        if not self.asked and not self.asked_exponentials:
+            self.leading, self.first_weight = len(self.taken), self.weight
         return index
 
     def uniform(self) -> float:
-        """The next uniform of the list. Raises `NoScript` when there is none."""
+        """The next uniform of the list."""
         self.asked += 1
-        if self.uniforms is None:
-            return 0.5
-        if self.asked > len(self.uniforms):
-            raise NoScript(f"more uniforms are asked for than the {len(self.uniforms)} of the first run")
-        return self.uniforms[self.asked - 1]
+        return _item(self.uniforms, self.asked - 1, 0.5, "uniforms")
 
     def exponential(self) -> float:
-        raise NoScript("exponentials as arguments: an exponential race has no boxes")
+        """The next exponential of the list."""
+        self.asked_exponentials += 1
+        return _item(self.exponentials, self.asked_exponentials - 1, 1.0, "exponentials")
 
     def seed(self) -> int:
         raise NoScript("a generator as an argument: its draws cannot be set one by one")
 
-    def next_script(self) -> list[int] | None:
-        """The next script in lexicographic order, None after the last."""
-        for position in reversed(range(len(self.taken))):
+    def next_script(self, start: int = 0, end: int | None = None) -> list[int] | None:
+        """The next script in lexicographic order that differs only from `start` to `end`, None after the last."""
+        for position in reversed(range(start, len(self.taken) if end is None else end)):
             if self.taken[position] + 1 < self.options[position]:
                 return [*self.taken[:position], self.taken[position] + 1]
         return None
+
+
+def _item(values: Sequence[float] | None, k: int, otherwise: float, what: str) -> float:
+    if values is None:
+        return otherwise
+    if k >= len(values):
+        raise NoScript(f"more {what} are asked for than the {len(values)} of the first run")
+    return values[k]

@@ -112,3 +112,38 @@ def distance(first: Mapping[Hashable, Q], second: Mapping[Hashable, Q]) -> Q:
     """Total variation."""
     cells = dict.fromkeys([*first, *second])
     return sum((abs(first.get(x, ZERO) - second.get(x, ZERO)) for x in cells), ZERO) / 2
+
+
+# Exponentials as arguments
+
+
+def row_of_noise(source: Any) -> list[Any]:
+    return [source.exponential() for _ in P]
+
+
+def race(weights: Sequence[float], noise: Sequence[float]) -> int:
+    return max(range(len(weights)), key=lambda x: weights[x] / noise[x])
+
+
+def racing_chain(source: Any, rows: int, wrong_row: bool = False) -> Hashable:
+    """As `chain`, with the last token from a race; with a single row of noise it serves every position."""
+    drafts = [chosen(source, DRAFT), chosen(source, DRAFT)]
+    coins = [source.uniform(), source.uniform()]
+    noise = [row_of_noise(source) for _ in range(rows)]
+    for k, p in enumerate((P, P_NEXT)):
+        x = drafts[k]
+        if not ratio(coins[k], p[x], DRAFT[x]):
+            return (*drafts[:k], race(residual(P if wrong_row else p, DRAFT), noise[k % rows]))
+    return (*drafts, race(P, noise[-1]))
+
+
+def one_row_for_all(source: Any) -> Hashable:
+    return racing_chain(source, 1)
+
+
+def a_row_for_each(source: Any) -> Hashable:
+    return racing_chain(source, 3)
+
+
+def races_for_the_first_row(source: Any) -> Hashable:
+    return racing_chain(source, 3, wrong_row=True)
