@@ -141,8 +141,11 @@ def table_law(
 ) -> PiecewiseLaw:
     """The law for one request: over all drafts, each with its exact probability and its share of the probes."""
 
+    arrays = Arrays(getattr(adapter, "arrays", "torch"), audited=False)
+
     def once(source: Plain) -> Hashable:
-        outcome: Hashable = adapter.once(function, case, request, source)
+        source.arrays = arrays
+        outcome: Hashable = adapter.step(function, case, request, source)
         return outcome
 
     return law_of(once, case.dtype, candidates(case, request), probes, most_cells, generator, case.vocab)
@@ -188,7 +191,7 @@ def first_choices(once: Once, dtype: str) -> Iterator[Scripted]:
 def search_of(
     once: Once, dtype: str, first: Scripted, generator: random.Random, hints: Iterable[Q], most_cells: int, size: int
 ) -> Search:
-    """The boxes for the first choices of a run, to be found; the run shows how many uniforms and exponentials to set."""
+    """The boxes for the first choices of a run, which shows how many uniforms and exponentials there are to set."""
     floats, clocks = Floats(dtype), first.asked_exponentials
     script = first.taken[: first.leading]
 

@@ -49,6 +49,9 @@ class Plain(ABC):
     def seed(self) -> int:
         """A seed for a generator that the function is handed."""
 
+    def phase(self, name: str) -> None:
+        """What follows belongs to a phase; nothing is made of it here."""
+
 
 class Rolled(Plain):
     """Draw everything. Discrete draws are exact: an integer below the common denominator of the weights.
