@@ -77,11 +77,13 @@ class Pieces:
     """The cells of a function of uniforms, and how far one may trust them.
 
     `probes`: fresh random points that agreed. `resolution`: how far in TV the law moves at most if the break points are
-    anywhere between the neighbouring floats at which they were found.
+    anywhere between the neighbouring floats at which they were found. `used` of `drawn` variables make a difference.
     """
 
     cells: tuple[Cell, ...]
     law: dict[Hashable, Q]
+    drawn: int
+    used: int
     breaks: int
     calls: int
     probes: int

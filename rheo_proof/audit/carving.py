@@ -202,6 +202,8 @@ class Search:
         return Pieces(
             tuple(self.cells),
             law,
+            len(self.whole.low),
+            len({i for i, _ in self.breaks}),
             len(self.breaks),
             self.answers.calls,
             self.probes,

@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
+from rheo_proof.audit.adapters.adapter import Adapter
+from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.boxes import MISS, PROBES, NotBoxes, Pieces, unseen
 from rheo_proof.audit.breakpoints import Floats
 from rheo_proof.audit.carving import MOST_CELLS, Search, settle
+from rheo_proof.audit.cases import Case, Request
 from rheo_proof.audit.errors import AuditError, Unsound
 from rheo_proof.audit.exploring import Raised
-from rheo_proof.audit.plain import NoScript, Plain, Scripted
+from rheo_proof.audit.plain import Plain, Scripted
 from rheo_proof.audit.racing import Answer, Noise, RaceSearch
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.number import ONE, ZERO, Q
@@ -38,54 +41,19 @@ class Boundary(NamedTuple):
 @dataclass(frozen=True)
 class PiecewiseLaw:
     """The law of one function on one input. `resolution`: how far in TV it depends on where in between two neighbouring
-    floats the break points are. `probes`: fresh random points that agreed with the boxes.
+    floats the break points are. `probes`: fresh random points that agreed with the boxes. `drawn` uniforms and
+    exponentials were set, of which `used` make a difference.
     """
 
     law: Mapping[Hashable, Q]
-    uniforms: int
+    drawn: int
+    used: int
     cells: int
     breaks: int
     calls: int
     probes: int
     resolution: Q
     at_zero: tuple[Boundary, ...]
-
-
-@dataclass(frozen=True)
-class PiecewiseTable:
-    """The law for one request of one case."""
-
-    case: Any
-    request: Any
-    found: PiecewiseLaw
-
-    @property
-    def law(self) -> Mapping[Hashable, Q]:
-        """Outcomes (`Raised` among them) with their probabilities, as from `explore`."""
-        return self.found.law
-
-
-@dataclass(frozen=True)
-class PiecewiseReport:
-    """The laws for a battery. Raises nothing; whether they are the target's is judged elsewhere, as for exact laws."""
-
-    tables: tuple[PiecewiseTable, ...]
-    probes: int
-
-    @property
-    def assumption(self) -> str:
-        """What has to be said with every verdict that rests on these laws."""
-        return assumption(self.probes)
-
-    def lines(self) -> list[str]:
-        """A line for each table, and the assumption."""
-        rows = [
-            f"{table.case.name}: {found.uniforms} uniforms, {found.cells} boxes, {found.breaks} break points, "
-            f"{found.calls:,} calls"
-            for table in self.tables
-            for found in (table.found,)
-        ]
-        return [*rows, self.assumption]
 
 
 def assumption(probes: int) -> str:
@@ -102,53 +70,30 @@ table agreed with the boxes, which a law wrong by TV 0.0118 survives with probab
     )
 
 
-def piecewise_audit(
-    function: Callable[..., Any],
-    adapter: Any,
-    cases: Sequence[Any] | None = None,
-    *,
-    probes: int = PROBES,
-    most_cells: int = MOST_CELLS,
-    seed: int = 0,
-) -> PiecewiseReport:
-    """The law of a function of uniforms on every case and request of a battery.
-
-    Raises `NotBoxes` where the regions are not boxes or an argument is random in another way, `LimitReached` beyond
-    `most_cells` boxes for one draft, and `AuditError` for a function that has randomness of its own.
-    """
-    adapter.check(function)
-    tables = []
-    for case in adapter.cases() if cases is None else cases:
-        for request in adapter.requests(case):
-            generator = random.Random(f"{seed} {case.name} {request}")
-            try:
-                found = table_law(function, adapter, case, request, probes, most_cells, generator)
-            except (NotBoxes, NoScript, LimitReached) as error:
-                kind = LimitReached if isinstance(error, LimitReached) else NotBoxes
-                raise kind(f"{case.name}: {error}") from None
-            tables.append(PiecewiseTable(case, request, found))
-    return PiecewiseReport(tuple(tables), probes)
-
-
 def table_law(
     function: Callable[..., Any],
-    adapter: Any,
-    case: Any,
-    request: Any,
-    probes: int,
-    most_cells: int,
-    generator: random.Random,
+    adapter: Adapter,
+    case: Case,
+    request: Request,
+    probes: int = PROBES,
+    watch: Callable[[], None] = lambda: None,
 ) -> PiecewiseLaw:
-    """The law for one request: over all drafts, each with its exact probability and its share of the probes."""
+    """The law for one request: over all drafts, each with its exact probability and its share of the probes.
 
+    Raises `NotBoxes` where the regions are not boxes or an argument is random in another way, `LimitReached` beyond
+    `MOST_CELLS` boxes for one draft, and `AuditError` for a function that has randomness of its own. `watch` is called
+    before each run and may raise.
+    """
     arrays = Arrays(getattr(adapter, "arrays", "torch"), audited=False)
 
     def once(source: Plain) -> Hashable:
+        watch()
         source.arrays = arrays
         outcome: Hashable = adapter.step(function, case, request, source)
         return outcome
 
-    return law_of(once, case.dtype, candidates(case, request), probes, most_cells, generator, case.vocab)
+    generator = random.Random(f"{case.name} {request}")
+    return law_of(once, case.dtype, candidates(case, request), probes, MOST_CELLS, generator, case.vocab)
 
 
 def law_of(
@@ -223,7 +168,7 @@ def outcome_of(once: Once, source: Plain) -> Hashable:
     """What one run returns, or how it failed."""
     try:
         return once(source)
-    except (AuditError, NoScript):
+    except (AuditError, LimitReached, NotBoxes):
         raise
     except Exception as error:
         return Raised(type(error).__name__, str(error))
@@ -243,7 +188,8 @@ def mixed(parts: Sequence[tuple[Q, Pieces]]) -> PiecewiseLaw:
         raise Unsound(f"the boxes have total probability {sum(law.values(), ZERO)}")
     return PiecewiseLaw(
         law,
-        max(len(cell.box.low) for _, pieces in parts for cell in pieces.cells),
+        max(pieces.drawn for _, pieces in parts),
+        max(pieces.used for _, pieces in parts),
         sum(len(pieces.cells) for _, pieces in parts),
         sum(pieces.breaks for _, pieces in parts),
         sum(pieces.calls for _, pieces in parts),
@@ -260,7 +206,7 @@ def pairs(answer: Hashable) -> Iterator[tuple[Hashable, Q]]:
     yield from answer
 
 
-def candidates(case: Any, request: Any) -> set[Q]:
+def candidates(case: Case, request: Request) -> set[Q]:
     """Likely break points: ratios p/q, cumulative sums of p and of the normalised residual, at all prefixes."""
     found: set[Q] = set()
     prefixes = [u for k in range(case.length + 1) for u in product(range(case.vocab), repeat=k)]

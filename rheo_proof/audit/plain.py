@@ -12,16 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from rheo_proof.audit.boxes import NotBoxes
 from rheo_proof.exact.chance import Sample
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.number import ONE, Q
 
 BITS = {"float16": 11, "float32": 24, "float64": 53}
 """Uniforms are multiples of 2 to minus this, as torch and NumPy draw them."""
-
-
-class NoScript(Exception):
-    """An argument is random in a way that is not a list of uniforms."""
 
 
 class Plain(ABC):
@@ -32,6 +29,7 @@ class Plain(ABC):
             raise InputError(f"dtype: {dtype!r} is not one of {', '.join(BITS)}")
         self.dtype = dtype
         self.arrays = arrays
+        self.phase_now = "draft"
 
     @abstractmethod
     def choose(self, weights: Sequence[Q], what: str) -> int:
@@ -50,7 +48,8 @@ class Plain(ABC):
         """A seed for a generator that the function is handed."""
 
     def phase(self, name: str) -> None:
-        """What follows belongs to a phase; nothing is made of it here."""
+        """What follows belongs to this phase; nothing is made of it here."""
+        self.phase_now = name
 
 
 class Rolled(Plain):
@@ -88,7 +87,7 @@ class Scripted(Plain):
     For each choice `options` holds how many outcomes there were; `weight` is the probability of the choices made, and
     `first_weight` that of the first `leading` of them, made before anything else was asked. Without lists each uniform
     is 1/2 and each exponential 1. `asked` and `asked_exponentials` count them. Further ones than there are, and seeds,
-    raise `NoScript`.
+    raise `NotBoxes`.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class Scripted(Plain):
         return _item(self.exponentials, self.asked_exponentials - 1, 1.0, "exponentials")
 
     def seed(self) -> int:
-        raise NoScript("a generator as an argument: its draws cannot be set one by one")
+        raise NotBoxes("a generator as an argument: its draws cannot be set one by one")
 
     def next_script(self, start: int = 0, end: int | None = None) -> list[int] | None:
         """The next script in lexicographic order that differs only from `start` to `end`, None after the last."""
@@ -145,5 +144,5 @@ def _item(values: Sequence[float] | None, k: int, otherwise: float, what: str) -
     if values is None:
         return otherwise
     if k >= len(values):
-        raise NoScript(f"more {what} are asked for than the {len(values)} of the first run")
+        raise NotBoxes(f"more {what} are asked for than the {len(values)} of the first run")
     return values[k]

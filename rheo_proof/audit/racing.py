@@ -81,6 +81,7 @@ class RaceSearch(Search):
         most_cells: int = MOST_CELLS,
     ) -> None:
         self.asked, self.rows, self.size, self.runs = asked, rows, size, 0
+        self.races: list[Race] = []
         self.panel = [self.clocks(row, {i: 1.0}, FAR) for row in range(rows) for i in range(size)]
         super().__init__(self.on_panel, n, floats, generator, candidates, most_cells)
 
@@ -141,7 +142,7 @@ class RaceSearch(Search):
 
     def agrees(self, density: Q) -> bool:
         """Whether fresh uniforms and exponentials agree with all cells; if not, the panel grows or cells are cut."""
-        races = [self.race(cell) for cell in self.cells]
+        self.races = [self.race(cell) for cell in self.cells]
         points = [
             (k, self.inside(cell.box), tuple(self.generator.expovariate(1.0) for _ in range(self.rows * self.size)))
             for k, cell in enumerate(self.cells)
@@ -151,7 +152,7 @@ class RaceSearch(Search):
         contradicted = False
         odd: dict[int, list[Point]] = {}
         for k, point, noise in points:
-            expected, tie = races[k].expected(noise)
+            expected, tie = self.races[k].expected(noise)
             if self.answer(tuple(map(self.floats.value, point)), noise) != expected:
                 contradicted = True
                 if not tie:
@@ -170,8 +171,9 @@ class RaceSearch(Search):
             raise NotBoxes("the exponentials are not used as a race of w_i / e_i for the largest")
 
     def pieces(self) -> Pieces:
-        """The cells as they are, with the law of the race on each."""
-        laws = {cell: self.race(cell).law() for cell in self.cells}
+        """The cells that agreed, with the law of the race on each."""
+        laws = {cell: race.law() for cell, race in zip(self.cells, self.races, strict=True)}
+        raced = {race.row for race in self.races if len(set(race.answers)) > 1}
         law: dict[Hashable, Q] = {}
         for cell, answer in laws.items():
             law[answer] = law.get(answer, ZERO) + self.volume(cell.box)
@@ -179,6 +181,8 @@ class RaceSearch(Search):
         return Pieces(
             tuple(Cell(cell.box, answer) for cell, answer in laws.items()),
             law,
+            len(self.whole.low) + self.rows * self.size,
+            len({i for i, _ in self.breaks}) + self.size * len(raced),
             len(self.breaks),
             self.runs,
             self.probes,

@@ -17,7 +17,6 @@ from rheo_proof.audit.carving import Search, settle
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Raised, explore
 from rheo_proof.audit.piecewise import PiecewiseLaw, assumption, law_of
-from rheo_proof.audit.plain import NoScript
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.number import ONE, Q
 from tests.audit import uniform_verifiers as verifiers
@@ -155,10 +154,9 @@ def test_randomness_of_its_own_is_refused() -> None:
             pieces(lambda u, share=share: u < 0.25 or dice.random() < share, 1)
 
 
-@pytest.mark.parametrize("what", ["seed"])
-def test_arguments_that_are_no_uniforms_are_refused(what: str) -> None:
-    with pytest.raises(NoScript):
-        piecewise(lambda source: getattr(source, what)() > 0)
+def test_a_generator_as_an_argument_is_refused() -> None:
+    with pytest.raises(NotBoxes, match="generator as an argument"):
+        piecewise(lambda source: source.seed() > 0)
 
 
 # What is assumed
