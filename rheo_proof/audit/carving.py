@@ -22,10 +22,12 @@ from rheo_proof.audit.errors import AuditError
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.number import ONE, ZERO, Q, to_fraction
 
-SCATTERED = 16
+SCATTERED = 8
 """Random points of a box that are asked before it counts as constant for the time being."""
-REPEATED = 64
-"""Points at which the function is asked twice before anything else."""
+REPEATED = 8
+"""Points at which the function is asked twice before anything else; eight times as many cells, where it has too many."""
+NARROW = Q(1, 32)
+"""Gaps between candidates for break points that are narrower than this are looked at, one by one."""
 MOST_CELLS = 5000
 """A function with more boxes is refused."""
 NEARBY = 8
@@ -114,7 +116,7 @@ class Search:
                 self.breaks.add((i, c))
                 waiting += [(half, [x for x in points if half.holds(x)]) for half in box.cut(i, c)]
             if len(cells) + len(waiting) > self.most_cells:
-                self.repeats([corner for cell in cells[:REPEATED] for corner in cell.box])
+                self.repeats([corner for cell in cells[: 8 * REPEATED] for corner in cell.box])
                 raise LimitReached(f"more than {self.most_cells} boxes")
         return cells
 
@@ -131,10 +133,10 @@ class Search:
         return tuple(point)
 
     def beside_candidates(self) -> list[Point]:
-        """For each uniform a point between any two neighbouring candidates, so that a piece between them is seen."""
-        middles = [self.floats.at((a + b) / 2) for a, b in pairwise([ZERO, *self.candidates, ONE])]
+        """For each uniform a point between candidates that are near to each other, to see a piece between them."""
+        middles = [self.floats.at((a + b) / 2) for a, b in pairwise([ZERO, *self.candidates, ONE]) if b - a < NARROW]
         n = len(self.whole.low)
-        return [replaced(self.inside(self.whole), i, c) for i in range(n) for c in middles if self.candidates]
+        return [replaced(self.inside(self.whole), i, c) for i in range(n) for c in middles]
 
     # Straight or curved
 

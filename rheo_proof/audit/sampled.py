@@ -10,18 +10,24 @@ from __future__ import annotations
 
 import random
 import sys
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from rheo_proof.audit.adapters.adapter import Adapter
+from rheo_proof.audit.arrays import Arrays
+from rheo_proof.audit.cases import Case, Request
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Raised
+from rheo_proof.audit.judging import failure
+from rheo_proof.audit.outcomes import Outcome
 from rheo_proof.audit.plain import Plain, Rolled
+from rheo_proof.audit.tiling import can_tile, together
+from rheo_proof.audit.words import shown
 from rheo_proof.exact.model import ToyModel, key
-from rheo_proof.exact.number import Q
+from rheo_proof.exact.number import Q, to_fraction
 from rheo_proof.exact.step import continuation, target_probability
 from rheo_proof.stats.asserts import assert_law_equal
 from rheo_proof.stats.binomial import Cell, worst_cells
@@ -31,7 +37,7 @@ from rheo_proof.stats.verdict import LawMismatch, Verdict, in_words
 
 EPS = "1/20"
 """The total variation distance that is refuted, unless another one is asked for."""
-AT_ONCE = 512
+AT_ONCE = 256
 """Most copies of a request in one call."""
 
 
@@ -39,8 +45,8 @@ AT_ONCE = 512
 class SampledTable:
     """What the draws of one request of one case say. `worst`: the cell with the smallest exact p-value."""
 
-    case: Any
-    request: Any
+    case: Case
+    request: Request
     found: Verdict
     refuted: bool
     worst: Cell
@@ -61,8 +67,8 @@ class SampledTable:
         cell, drawn, expected, _ = self.worst
         probability = self.found.target.probability(cell)
         return (
-            f"{shown(cell)} was drawn {drawn:,} times in {self.found.draws:,}, expected {expected:,.1f} "
-            f"(probability {probability})"
+            f"{cell_shown(cell)} was drawn {drawn:,} times in {self.found.draws:,}, expected {expected:,.1f} "
+            f"(probability {shown(to_fraction(probability))})"
         )
 
 
@@ -107,8 +113,8 @@ class SampledReport:
 
 def sampled_audit(
     function: Callable[..., Any],
-    adapter: Any,
-    cases: Sequence[Any] | None = None,
+    adapter: Adapter,
+    cases: Sequence[Case] | None = None,
     *,
     eps: Any = EPS,
     alpha: Any = ALPHA,
@@ -131,11 +137,9 @@ def sampled_audit(
     tables = []
     with own_states():
         for case, request in pairs:
-            model = adapter.target(case, request)
-            sampler = Strings(function, adapter, case, request, model)
-            found, refuted = tested(
-                sampler, string_law(model), eps, whole / len(pairs), power, f"{name}, {table_name(case, request)}"
-            )
+            strings = Strings(function, adapter, case, request)
+            label = f"{name}, {table_name(case, request)}"
+            found, refuted = tested(strings, string_law(strings.model), eps, whole / len(pairs), power, label)
             tables.append(SampledTable(case, request, found, refuted, worst_cells(found.counts, found.target, 1)[0]))
     return SampledReport(tuple(tables), level(eps, "eps"), whole, power)
 
@@ -162,63 +166,66 @@ def string_law(model: ToyModel) -> dict[Hashable, Q]:
 
 
 class Strings:
-    """Draws of completed strings: what the function emitted, and from there on the target.
+    """Draws of completed strings: what the function emitted, and from there on the target, to one length.
 
-    An outcome that is no emitted string, and a string that is too long, are cells of their own, of probability 0.
+    An outcome that is no emitted string is a cell of its own, of probability 0.
     """
 
-    def __init__(self, function: Callable[..., Any], adapter: Any, case: Any, request: Any, model: ToyModel) -> None:
-        self.function, self.adapter, self.case, self.request, self.model = function, adapter, case, request, model
-        self.many = getattr(adapter, "many", None)
-        self._waiting: deque[Hashable] = deque()
+    def __init__(self, function: Callable[..., Any], adapter: Adapter, case: Case, request: Request) -> None:
+        self.function, self.adapter, self.case, self.request = function, adapter, case, request
+        self.model = adapter.target(case, request)
+        self.arrays = Arrays(getattr(adapter, "arrays", "torch"), audited=False)
+        self.tiles = can_tile(adapter)
 
     def __call__(self, generator: Any, n: int) -> list[Hashable]:
         seed_globals(int(generator.integers(1 << 62)))
         dice = random.Random(int(generator.integers(1 << 62)))
         drawn: list[Hashable] = []
         while len(drawn) < n:
-            sources = [Rolled(self.case.dtype, dice) for _ in range(min(AT_ONCE, n - len(drawn)))]
+            sources = [Rolled(self.case.dtype, dice, self.arrays) for _ in range(min(AT_ONCE, n - len(drawn)))]
             drawn += [self.completed(outcome, source) for outcome, source in self.outcomes(sources)]
         return drawn
 
-    def outcomes(self, sources: Sequence[Rolled]) -> Iterator[tuple[Any, Rolled]]:
-        """One outcome for each source; in one call where the adapter can."""
-        many = self.many(self.function, self.case, self.request, sources) if self.many else None
-        if many is not None:
-            yield from zip(many, sources, strict=True)
-            return
+    def outcomes(self, sources: Sequence[Rolled]) -> Iterator[tuple[Outcome | Raised, Rolled]]:
+        """One outcome for each source; in one call where the function takes batches and does not raise."""
+        if self.tiles and len(sources) > 1:
+            try:
+                yield from zip(
+                    together(self.function, self.adapter, self.case, self.request, sources), sources, strict=True
+                )
+                return
+            except AuditError:
+                raise
+            except Exception:  # One copy of many: each is called by itself, to see which.
+                self.tiles = False
         for source in sources:
             try:
-                yield self.adapter.once(self.function, self.case, self.request, source), source
+                yield self.adapter.step(self.function, self.case, self.request, source), source
             except AuditError:
                 raise
             except Exception as error:
                 yield Raised(type(error).__name__, str(error)), source
 
-    def completed(self, outcome: Any, source: Plain) -> Hashable:
+    def completed(self, outcome: Outcome | Raised, source: Plain) -> Hashable:
         """The string of an outcome, completed to the length of the law."""
-        if isinstance(outcome, Raised):
-            return f"raised {outcome.kind}: {outcome.message}"
-        if outcome.fault:
-            return f"no emitted string: {outcome.fault}"
-        string: tuple[int, ...] = tuple(outcome.tokens)
-        if not all(0 <= x < self.model.vocab for x in string):
-            return string
+        if isinstance(outcome, Raised) or outcome.fault:
+            return failure(outcome)
+        string = outcome.tokens[: self.model.depth + 1]
         while len(string) <= self.model.depth:
             law = continuation(self.model, string)
             string += (law.support[source.choose([law[x] for x in law.support], "completion")],)
         return string
 
 
-def table_name(case: Any, request: Any) -> str:
+def table_name(case: Case, request: Request) -> str:
     """The case, and which of its requests where there are several."""
-    where = f", request {request.index}" if case.batch > 1 else ""
+    where = f", request {request.index} (variant {request.variant})" if case.batch > 1 else ""
     return f"{case.name}{where}" + (f", after {key(request.context)}" if request.context else "")
 
 
-def shown(cell: Hashable) -> str:
+def cell_shown(cell: Hashable) -> str:
     """A string of tokens as it is written elsewhere; any other cell as itself."""
-    return f"the string {key(cell)}" if isinstance(cell, tuple) else str(cell)
+    return f"the string {key(cell)}" if isinstance(cell, tuple) else f"an answer that {cell}"
 
 
 def seed_globals(seed: int) -> None:

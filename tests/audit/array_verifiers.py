@@ -1,0 +1,108 @@
+"""Verifiers for batches in NumPy: some are handed their uniforms, some draw them out of sight; right and wrong ones.
+
+`draft_tokens` [B,K], `draft_probs` [B,K,V], `target_probs` [B,K+1,V]; returned is [B,K+1], filled up with -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Recovery = Callable[[Array, Array], Array]
+
+
+def residual(p: Array, q: Array) -> Array:
+    return np.maximum(p - q, 0)
+
+
+def whole_target(p: Array, q: Array) -> Array:
+    """The fault: what replaces a rejected token is drawn from the target."""
+    return p
+
+
+def inverse_cdf(u: Array, weights: Array) -> Array:
+    """The first token whose cumulative weight is above u times the total, for each row."""
+    cumulated = np.cumsum(weights, axis=-1)
+    return (cumulated <= u[..., None] * cumulated[..., -1:]).sum(-1).clip(0, weights.shape[-1] - 1)
+
+
+def verified(
+    tokens: Array,
+    q: Array,
+    p: Array,
+    coins: Array,
+    last: Array,
+    recovery: Recovery = residual,
+    accepts: Any = np.less,
+) -> Array:
+    """The ratio rule on chains, for all requests at once."""
+    requests, length = tokens.shape
+    picked = (np.arange(requests)[:, None], np.arange(length)[None], tokens)
+    accepted = np.cumprod(accepts(coins * q[picked], p[picked]), axis=1).astype(bool)
+    n = accepted.sum(1)
+    at = (np.arange(requests), n)
+    after = np.concatenate([q, np.zeros_like(p[:, :1])], axis=1)
+    emitted = np.full((requests, length + 1), -1)
+    emitted[:, :length][accepted] = tokens[accepted]
+    emitted[at] = inverse_cdf(last, np.where((n == length)[:, None], p[at], recovery(p[at], after[at])))
+    return emitted
+
+
+# Uniforms as arguments
+
+
+def handed(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    return verified(draft_tokens, draft_probs, target_probs, uniforms[:, :-1], uniforms[:, -1])
+
+
+def handed_and_wrong(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    return verified(draft_tokens, draft_probs, target_probs, uniforms[:, :-1], uniforms[:, -1], whole_target)
+
+
+def handed_and_reused(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    """The fault: the first coin serves every position."""
+    coins = np.broadcast_to(uniforms[:, :1], draft_tokens.shape)
+    return verified(draft_tokens, draft_probs, target_probs, coins, uniforms[:, -1])
+
+
+def accepts_at_zero(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    """The fault: a coin of exactly 0 accepts a token that the target never emits."""
+    coins, last = uniforms[:, :-1], uniforms[:, -1]
+    return verified(draft_tokens, draft_probs, target_probs, coins, last, accepts=np.less_equal)
+
+
+def product_of_coins(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    """Thresholds against products of the coins: no boxes."""
+    coins = np.cumprod(uniforms[:, :-1], axis=1)
+    return verified(draft_tokens, draft_probs, target_probs, coins, uniforms[:, -1])
+
+
+# Uniforms drawn out of sight
+
+
+def hidden(draft_tokens: Array, draft_probs: Array, target_probs: Array) -> Array:
+    coins, last = np.random.random(draft_tokens.shape), np.random.random(len(draft_tokens))
+    return verified(draft_tokens, draft_probs, target_probs, coins, last)
+
+
+def hidden_and_wrong(draft_tokens: Array, draft_probs: Array, target_probs: Array) -> Array:
+    coins, last = np.random.random(draft_tokens.shape), np.random.random(len(draft_tokens))
+    return verified(draft_tokens, draft_probs, target_probs, coins, last, whole_target)
+
+
+def hidden_and_swapped(draft_tokens: Array, draft_probs: Array, target_probs: Array) -> Array:
+    """The fault: every request is verified with the target rows of its neighbour."""
+    coins, last = np.random.random(draft_tokens.shape), np.random.random(len(draft_tokens))
+    return verified(draft_tokens, draft_probs, np.roll(target_probs, 1, axis=0), coins, last)
+
+
+def hidden_and_raising(draft_tokens: Array, draft_probs: Array, target_probs: Array) -> Array:
+    """The fault: no answer where everything is accepted."""
+    emitted = hidden(draft_tokens, draft_probs, target_probs)
+    if (emitted[:, -1] >= 0).any():
+        raise IndexError("no row for the bonus token")
+    return emitted
