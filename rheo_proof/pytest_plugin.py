@@ -82,7 +82,8 @@ def rheo_audit() -> Callable[..., Verdict]:
     """Audit a verifier; fail unless the verdict is the expected one.
 
     Takes what `rheo_proof.audit.audit` takes. Without `expect`, `lossless` is expected, or `lossless but slower than
-    the ratio rule`; with it, exactly this kind. Returns the verdict.
+    the ratio rule`, and in mode `sampled`, which proves nothing, `not refuted`; with it, exactly this kind. Returns the
+    verdict.
     """
 
     def check(function: Callable[..., Any], adapter: Any = "chain", *, expect: str = "", **options: Any) -> Verdict:
@@ -101,7 +102,7 @@ def rheo_audit() -> Callable[..., Verdict]:
             unusable = str(error)
         if verdict is None:
             pytest.fail(f"rheo_audit: {unusable}", pytrace=False)
-        if verdict.kind != expect if expect else not verdict.lossless:
+        if verdict.kind != expect if expect else not verdict.passes:
             expected = f"Expected: {expect}.\n" if expect else ""
             pytest.fail(f"{expected}{as_text(verdict)}", pytrace=False)
         return verdict

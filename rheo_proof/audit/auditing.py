@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rheo_proof.audit import contract
@@ -24,7 +24,7 @@ from rheo_proof.audit.exploring import Exploration, Usage, explore
 from rheo_proof.audit.judging import GUARD, Judged, judge
 from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.session import installation
-from rheo_proof.audit.verdict import Counted, Undecided, Verdict, in_order, kind_of, smallest
+from rheo_proof.audit.verdict import MODES, Counted, Undecided, Verdict, in_order, kind_of, smallest
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ZERO, Q, to_fraction
@@ -120,6 +120,21 @@ class Audit:
         self.usage.twice_at.update(usage.twice_at)
         self.usage.shared_at.update(usage.shared_at)
 
+    def over(
+        self,
+        adapter: str,
+        todo: Sequence[tuple[Case, Request]],
+        options: dict[str, Any],
+        begun: float,
+        told: Callable[[int, int], None] | None = None,
+    ) -> Verdict:
+        """All requests, one by one, and the verdict."""
+        for done, (case, request) in enumerate(todo):
+            if told is not None:
+                told(done, len(todo))
+            self.examine(case, request)
+        return self.finish(adapter, [case for case, _ in todo], options, begun)
+
     def finish(self, adapter: str, cases: Sequence[Case], options: dict[str, Any], begun: float) -> Verdict:
         """The verdict on everything that was found. Raises `AuditError` if the function never gave a usable answer."""
         if self.judged and all(judged.failing == 1 for judged in self.judged):
@@ -182,6 +197,8 @@ def audit(
     timeout: float | None = None,
     allow_in_place: bool = False,
     told: Callable[[int, int], None] | None = None,
+    mode: str = "auto",
+    eps: Any = None,
     **options: Any,
 ) -> Verdict:
     """The verdict on a verifier: its exact law on a battery of toy tables against the target, and its contract.
@@ -189,7 +206,8 @@ def audit(
     `adapter` is the name of a ready-made one (`rheo_proof.audit.adapters.NAMES`), with `options` such as `arrays` or
     `roles`, or an adapter of your own. `declared` says that the function is lossy on purpose, or exact for another
     target (`mix 1/2`). `tolerance`: a total variation distance that counts as right, a rational or a float. `told` is
-    called with the number of cases done and their total. Raises `AuditError` for what makes no sense.
+    called with the number of cases done and their total. `mode` is one of `verdict.MODES`, and `eps` the distance that
+    the modes `piecewise` and `sampled` must not miss (`modes.py`). Raises `AuditError` for what makes no sense.
 
     >>> import random
     >>> def verify(draft_tokens, draft_probs, target_probs):
@@ -213,9 +231,15 @@ def audit(
     if options and not isinstance(adapter, str):
         raise AuditError(f"{', '.join(options)}: goes with the name of an adapter, not with one that is made")
     made.check(function)
+    if mode not in MODES:
+        raise AuditError(f"mode {mode!r}: expected {', '.join(MODES)}")
     begun = time.monotonic()
-    kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": allow_in_place}
+    kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": allow_in_place, "eps": eps}
+    kept |= {"mode": None if mode == "auto" else mode}
     kept = {option: value for option, value in kept.items() if value not in (None, False)}
+    todo = [(case, request) for case in made.cases(tuple(dtypes), tables) for request in made.requests(case)]
+    if not todo:
+        raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
     work = Audit(
         function,
         made,
@@ -225,15 +249,19 @@ def audit(
         None if timeout is None else begun + timeout,
         allow_in_place,
     )
-    todo = [(case, request) for case in made.cases(tuple(dtypes), tables) for request in made.requests(case)]
-    if not todo:
-        raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
+    if mode in ("piecewise", "sampled"):
+        from rheo_proof.audit.modes import in_mode
+
+        return in_mode(mode, eps, work, name, todo, kept, begun, told)
+    if eps is not None:
+        raise AuditError("eps: goes with the modes piecewise and sampled")
     with installation():
-        for done, (case, request) in enumerate(todo):
-            if told is not None:
-                told(done, len(todo))
-            work.examine(case, request)
-        return work.finish(name, [case for case, _ in todo], kept, begun)
+        verdict = work.over(name, todo, kept, begun, told)
+    if mode == "auto" and verdict.undecided:
+        from rheo_proof.audit.modes import hint
+
+        verdict = replace(verdict, hint=hint(work, todo))
+    return verdict
 
 
 def distance_from(tolerance: Any) -> Q:

@@ -18,14 +18,13 @@ from math import ceil
 
 from rheo_proof.audit.boxes import PROBES, ROUNDS, AtZero, Box, Cell, NotBoxes, Pieces
 from rheo_proof.audit.breakpoints import Answers, Floats, Function, Pivots, Point, break_point, first_change, replaced
-from rheo_proof.audit.errors import AuditError
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.number import ONE, ZERO, Q, to_fraction
 
 SCATTERED = 8
 """Random points of a box that are asked before it counts as constant for the time being."""
 REPEATED = 8
-"""Points at which the function is asked twice before anything else; eight times as many cells, where it has too many."""
+"""Points at which the function is asked twice before anything else; so many times 8 cells, where it has too many."""
 NARROW = Q(1, 32)
 """Gaps between candidates for break points that are narrower than this are looked at, one by one."""
 MOST_CELLS = 5000
@@ -34,6 +33,10 @@ NEARBY = 8
 """How many points near a break point must not show it before it is followed."""
 FOLLOWED = 6
 """A break point that is elsewhere in this many places, each time in another, is on a curve."""
+OWN = (
+    "the function gives two answers for the same uniforms: it has randomness of its own, or keeps something from one "
+    "call to the next"
+)
 
 
 def settle(searches: Sequence[tuple[Search, Q]], probes: int = PROBES) -> int:
@@ -75,7 +78,7 @@ class Search:
         self.probes = 0
 
     def start(self) -> None:
-        """Cut the cube for the first time. Raises `NotBoxes`, `AuditError`, and `LimitReached` beyond `most_cells`."""
+        """Cut the cube for the first time. Raises `NotBoxes`, and `LimitReached` beyond `most_cells`."""
         self.repeats([self.inside(self.whole) for _ in range(REPEATED)])
         self.cells = self.carved(self.whole, self.beside_candidates())
 
@@ -90,12 +93,9 @@ class Search:
         return self.carved(cell.box, list(odd)) if odd else [cell]
 
     def repeats(self, points: Sequence[Point]) -> None:
-        """Raise `AuditError` unless the function gives the same answers a second time."""
+        """Raise `NotBoxes` unless the function gives the same answers a second time."""
         if self.answers(points) != self.answers.fresh(points):
-            raise AuditError(
-                "the function gives two answers for the same uniforms: it has randomness of its own, or keeps "
-                "something from one call to the next"
-            )
+            raise NotBoxes(OWN)
 
     # Cutting
 
@@ -110,6 +110,7 @@ class Search:
             if odd is None:
                 cells.append(Cell(box, answers[0]))
             else:
+                self.repeats([points[0], points[odd]])
                 at, i, c = break_point(self.answers, points[0], points[odd], self.pivots)
                 self.follow(box, at, i, c)
                 self.pivots.add(c)

@@ -8,25 +8,29 @@ exact audit that got stuck only names those that would work.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from math import ceil, log
 from typing import Any
 
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.arrays import Arrays
-from rheo_proof.audit.auditing import Audit
-from rheo_proof.audit.boxes import PROBES, NotBoxes
+from rheo_proof.audit.auditing import Audit, distance_from
+from rheo_proof.audit.boxes import MISS, PROBES, ROUNDS, NotBoxes
 from rheo_proof.audit.cases import Case, Request
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Exploration, Leaf, Usage
+from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.piecewise import PiecewiseLaw, assumption, table_law
 from rheo_proof.audit.plain import Rolled
+from rheo_proof.audit.verdict import BIASED, NOT_REFUTED, UNDECIDED, Undecided, Verdict
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
-from rheo_proof.exact.number import ZERO
+from rheo_proof.exact.number import ZERO, Q
 
-MODES = ("auto", "exact", "piecewise", "sampled")
-"""`auto` is exact, and says which other mode would work where that gets stuck."""
+LEAST = Q(1, 10**6)
+"""No smaller distance is looked for by points."""
 TRIED = 32
 """Random points with which it is tried whether the piecewise mode would work."""
 
@@ -67,6 +71,76 @@ class PiecewiseAudit(Audit):
         return Exploration(law, leaves, found.calls, usage, found.resolution)
 
 
+def in_mode(
+    mode: str,
+    eps: Any,
+    work: Audit,
+    adapter: str,
+    todo: Sequence[tuple[Case, Request]],
+    options: dict[str, Any],
+    begun: float,
+    told: Callable[[int, int], None] | None = None,
+) -> Verdict:
+    """The verdict of mode `piecewise` or `sampled` on what an exact audit would do. Raises `AuditError`."""
+    if mode == "sampled":
+        return sampled(eps, work, adapter, todo, options, begun, told)
+    shared = {each.name: getattr(work, each.name) for each in fields(Audit)}
+    audit = PiecewiseAudit(**shared, probes=PROBES if eps is None else probes_for(eps))
+    return replace(audit.over(adapter, todo, options, begun, told), mode=mode, basis=audit.basis)
+
+
+def probes_for(eps: Any) -> int:
+    """Fresh random points that a law wrong by `eps` survives with probability at most `MISS`.
+
+    >>> probes_for("1/100"), round(unseen(probes_for("1/100")), 6)
+    (2419, 0.01)
+    """
+    distance = distance_from(eps)
+    if not distance > LEAST:
+        raise AuditError(f"eps: {eps!r} is not a distance above {float(LEAST):g}")
+    return ceil(log(ROUNDS / MISS) / float(distance))
+
+
+def sampled(
+    eps: Any,
+    work: Audit,
+    adapter: str,
+    todo: Sequence[tuple[Case, Request]],
+    options: dict[str, Any],
+    begun: float,
+    told: Callable[[int, int], None] | None = None,
+) -> Verdict:
+    """The verdict of draws."""
+    from rheo_proof.audit.sampled import EPS, sampled_audit
+
+    for name in ("declared", "tolerance"):
+        if name in options:
+            raise AuditError(f"{name}: goes with laws that are known, not with mode sampled; see eps")
+    watch = Limits(None, work.deadline).watch
+    undecided: tuple[Undecided, ...] = ()
+    report = None
+    try:
+        report = sampled_audit(
+            work.function, work.adapter, todo, eps=EPS if eps is None else eps, told=told, watch=watch
+        )
+    except LimitReached as limit:
+        undecided = (Undecided(todo[0][0].name, str(limit)),)
+    return Verdict(
+        UNDECIDED if report is None else BIASED if report.refuted else NOT_REFUTED,
+        name_of(work.function),
+        adapter,
+        (),
+        undecided=undecided,
+        runs=sum(table.found.draws for table in report.tables) if report else 0,
+        seconds=time.monotonic() - begun,
+        cases=tuple(case for case, _ in todo),
+        options=options,
+        mode="sampled",
+        basis=report.levels if report else "",
+        sampled=report,
+    )
+
+
 def others(function: Callable[..., Any], adapter: Adapter, case: Case, request: Request) -> Iterator[str]:
     """The modes other than `exact` that can run a function on a case."""
     try:
@@ -83,9 +157,11 @@ def others(function: Callable[..., Any], adapter: Adapter, case: Case, request: 
     yield "sampled"
 
 
-def hint(function: Callable[..., Any], adapter: Adapter, undecided: Sequence[tuple[Case, Request]]) -> str:
+def hint(work: Audit, todo: Sequence[tuple[Case, Request]]) -> str:
     """What else can be tried where an exact audit got stuck."""
-    found = list(others(function, adapter, *undecided[0])) if undecided else []
+    stuck = {one.case for one in work.undecided}
+    case, request = next((case, request) for case, request in todo if case.name in stuck)
+    found = list(others(work.function, work.adapter, case, request))
     if not found:
         return "no other mode can run this function"
-    return f"another mode can run this function: {' or '.join(f'--mode {mode}' for mode in found)}"
+    return f"another mode can: {' or '.join(found)}"

@@ -80,9 +80,9 @@ def table_law(
 ) -> PiecewiseLaw:
     """The law for one request: over all drafts, each with its exact probability and its share of the probes.
 
-    Raises `NotBoxes` where the regions are not boxes or an argument is random in another way, `LimitReached` beyond
-    `MOST_CELLS` boxes for one draft, and `AuditError` for a function that has randomness of its own. `watch` is called
-    before each run and may raise.
+    Raises `NotBoxes` where the regions are not boxes, an argument is random in another way, or the function has
+    randomness of its own, and `LimitReached` beyond `MOST_CELLS` boxes for one draft. `watch` is called before each run
+    and may raise.
     """
     arrays = Arrays(getattr(adapter, "arrays", "torch"), audited=False)
 

@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from rheo_proof.audit.boxes import AtZero, Cell, NotBoxes, Pieces
 from rheo_proof.audit.breakpoints import Answers, Floats, Point
-from rheo_proof.audit.carving import MOST_CELLS, Search
+from rheo_proof.audit.carving import MOST_CELLS, OWN, Search
 from rheo_proof.audit.errors import Unsound
 from rheo_proof.exact.number import ONE, ZERO, Q, to_fraction
 
@@ -153,8 +153,12 @@ class RaceSearch(Search):
         odd: dict[int, list[Point]] = {}
         for k, point, noise in points:
             expected, tie = self.races[k].expected(noise)
-            if self.answer(tuple(map(self.floats.value, point)), noise) != expected:
+            uniforms = tuple(map(self.floats.value, point))
+            found = self.answer(uniforms, noise)
+            if found != expected:
                 contradicted = True
+                if self.answer(uniforms, noise) != found:
+                    raise NotBoxes(OWN)
                 if not tie:
                     odd.setdefault(k, []).append(point)
                     self.learn(noise, first=len(odd) == 1 and len(odd[k]) == 1)

@@ -110,34 +110,55 @@ class SampledReport:
         """The verdict, its error rates, and a line for each table."""
         return [self.headline, self.levels, *(table.line() for table in self.tables)]
 
+    def as_plain(self) -> dict[str, Any]:
+        """Numbers, strings and lists, for JSON."""
+        tables = [
+            {
+                "table": table.name,
+                "refuted": table.refuted,
+                "draws": table.found.draws,
+                "planned": table.found.planned,
+                "alpha": table.found.alpha,
+                "tv": table.found.tv,
+                "p_value_bound": in_words(table.found.log_p),
+                "departs_most": table.departure(),
+            }
+            for table in self.tables
+        ]
+        return {"eps": self.eps, "alpha": self.alpha, "beta": self.beta, "tables": tables}
+
 
 def sampled_audit(
     function: Callable[..., Any],
     adapter: Adapter,
-    cases: Sequence[Case] | None = None,
+    todo: Sequence[tuple[Case, Request]],
     *,
     eps: Any = EPS,
     alpha: Any = ALPHA,
     beta: Any = BETA,
     name: str = "audit",
+    told: Callable[[int, int], None] | None = None,
+    watch: Callable[[], None] = lambda: None,
 ) -> SampledReport:
-    """Test the strings that a function emits, on every case and request of a battery with a target law.
+    """Test the strings that a function emits, for every case and request that has a target law.
 
     A lossless function fails anywhere with probability at most `alpha`, which is divided over the tables and spent from
     the budget of the run (`stats.ledger`); one at distance `eps` or more on a table passes there with probability at
     most `beta`. Random numbers hang on `name` and the root seed, as far as the function draws from the global
-    generators of `random`, NumPy and torch. Raises `AuditError` for a battery without a law to test.
+    generators of `random`, NumPy and torch. `told` is called with the number of tables done and their total, `watch`
+    before each call of the function; it may raise. Raises `AuditError` where there is no law to test.
     """
     adapter.check(function)
-    listed = [case for case in (adapter.cases() if cases is None else cases) if not case.refusal]
-    pairs = [(case, request) for case in listed for request in adapter.requests(case)]
+    pairs = [(case, request) for case, request in todo if not case.refusal]
     if not pairs:
-        raise AuditError("no case of the battery has a law that could be tested")
+        raise AuditError("no case has a law that could be tested")
     whole, power = level(alpha, "alpha"), level(beta, "beta")
     tables = []
     with own_states():
-        for case, request in pairs:
-            strings = Strings(function, adapter, case, request)
+        for done, (case, request) in enumerate(pairs):
+            if told is not None:
+                told(done, len(pairs))
+            strings = Strings(function, adapter, case, request, watch)
             label = f"{name}, {table_name(case, request)}"
             found, refuted = tested(strings, string_law(strings.model), eps, whole / len(pairs), power, label)
             tables.append(SampledTable(case, request, found, refuted, worst_cells(found.counts, found.target, 1)[0]))
@@ -171,7 +192,15 @@ class Strings:
     An outcome that is no emitted string is a cell of its own, of probability 0.
     """
 
-    def __init__(self, function: Callable[..., Any], adapter: Adapter, case: Case, request: Request) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        adapter: Adapter,
+        case: Case,
+        request: Request,
+        watch: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.watch = watch
         self.function, self.adapter, self.case, self.request = function, adapter, case, request
         self.model = adapter.target(case, request)
         self.arrays = Arrays(getattr(adapter, "arrays", "torch"), audited=False)
@@ -188,6 +217,7 @@ class Strings:
 
     def outcomes(self, sources: Sequence[Rolled]) -> Iterator[tuple[Outcome | Raised, Rolled]]:
         """One outcome for each source; in one call where the function takes batches and does not raise."""
+        self.watch()
         if self.tiles and len(sources) > 1:
             try:
                 yield from zip(
@@ -199,6 +229,7 @@ class Strings:
             except Exception:  # One copy of many: each is called by itself, to see which.
                 self.tiles = False
         for source in sources:
+            self.watch()
             try:
                 yield self.adapter.step(self.function, self.case, self.request, source), source
             except AuditError:

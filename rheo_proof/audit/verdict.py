@@ -13,6 +13,8 @@ From what the battery showed, in this order:
 6. `lossless but slower than the ratio rule`, if fewer draft tokens are accepted than by the ratio rule on some case.
 7. `lossless`.
 
+Where draws were tested and no law was found (mode `sampled`), it is `biased` or `not refuted`.
+
 A refutation on one case stands whatever the other cases are; a proof needs all of them. The law departs where its
 distance from the target is larger than what roundings explain (`judging.rounding_bound`) and than 1e-6.
 """
@@ -22,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheo_proof.audit.cases import Case
 from rheo_proof.audit.contract import CHANGED, FAILING, IMPOSSIBLE, LENGTHS, NAN, TOPICS, Finding
@@ -31,14 +33,22 @@ from rheo_proof.audit.judging import GUARD, Judged
 from rheo_proof.audit.lines import Departure
 from rheo_proof.exact.number import to_fraction
 
+if TYPE_CHECKING:
+    from rheo_proof.audit.sampled import SampledReport
+
 LOSSLESS = "lossless"
 BIASED = "biased"
 LOSSY = "lossy by design"
 SLOWER = "lossless but slower than the ratio rule"
 BROKEN = "contract broken"
 UNDECIDED = "not enumerable"
+NOT_REFUTED = "not refuted"
+"""Only in mode `sampled`, which proves nothing."""
 
-STATUS = {LOSSLESS: 0, SLOWER: 0, BIASED: 1, LOSSY: 1, BROKEN: 1, UNDECIDED: 3}
+MODES = ("auto", "exact", "piecewise", "sampled")
+"""`auto` is exact, and says which other mode would work where that gets stuck."""
+
+STATUS = {LOSSLESS: 0, SLOWER: 0, BIASED: 1, LOSSY: 1, BROKEN: 1, UNDECIDED: 3, NOT_REFUTED: 3}
 """Exit status of `rheo-prove audit`; 2 is unusable input."""
 
 
@@ -78,10 +88,11 @@ class Speed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit found. `kind` is one of the six; `findings` is everything; `worst` holds the counterexample.
+    """What an audit found. `kind` is a key of `STATUS`; `findings` is everything; `worst` holds the counterexample.
 
     `worst` is the smallest case whose law departs, with its exact law and first wrong string, and `departure` the line
-    of the function that decides it, where one was found.
+    of the function that decides it, where one was found. `basis` has to be said with the verdict: what it assumes, or
+    its error rates; `hint` names modes for what is undecided; `sampled` holds what draws said, in that mode.
     """
 
     kind: str
@@ -100,6 +111,15 @@ class Verdict:
     tolerance: Fraction = Fraction(0)
     cases: tuple[Case, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    mode: str = "exact"
+    basis: str = ""
+    hint: str = ""
+    sampled: SampledReport | None = None
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing speaks against the function, in the mode that was asked for."""
+        return self.lossless or self.kind == NOT_REFUTED
 
     @property
     def lossless(self) -> bool:

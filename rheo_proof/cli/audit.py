@@ -44,6 +44,14 @@ ROLE = re.compile(r"\s*(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*
 @click.option("--allow-in-place", is_flag=True, help="The function may write into its arguments.")
 @click.option("--max-runs", type=COUNT, help="Give up on a case after so many runs.  [default: 20000]")
 @click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
+@click.option(
+    "--mode",
+    type=click.Choice(["auto", "exact", "piecewise", "sampled"]),
+    default="auto",
+    show_default=True,
+    help="How laws are found; see docs/audit-fallback.md.",
+)
+@click.option("--eps", metavar="TV", help="What modes piecewise and sampled must not miss.  [default: 0.0118, 1/20]")
 @click.option("--json", "json_path", metavar="FILE", help="Write everything as JSON, too.")
 @click.option("--save", "save_path", metavar="FILE", help="Write the counterexample as a script.")
 @click.pass_context
@@ -52,9 +60,11 @@ def audit_command(context: click.Context, /, **options: Any) -> None:
 
     The function is run unchanged, once for every branch of its random numbers, on a battery of small tables. Exit
     status 0: its output has the target's law; 1: it has not, or its contract is broken; 2: unusable input; 3: it does
-    something that cannot be enumerated, or a limit was reached.
+    something that cannot be enumerated, or a limit was reached, or draws were tested and do not refute it.
     """
-    refuse_empty(options, "adapter", "arrays", "returns", "drafter", "declared", "tolerance", "json_path", "save_path")
+    refuse_empty(
+        options, "adapter", "arrays", "returns", "drafter", "declared", "tolerance", "eps", "json_path", "save_path"
+    )
     check_targets({**options, "model": None}, "json_path", "save_path")
     verdict = audited(options)
     from rheo_proof.report.audit import as_json, show_audit
@@ -101,6 +111,8 @@ def audited(options: dict[str, Any]) -> Verdict:
                 timeout=options["timeout"],
                 allow_in_place=options["allow_in_place"],
                 told=told,
+                mode=options["mode"],
+                eps=options["eps"],
                 **more,
             )
 

@@ -25,6 +25,11 @@ MOST_NAMES = 6
 
 def show_audit(console: Console, verdict: Verdict) -> None:
     """Everything: the counterexample, what was found, the speed, the counts, what was covered, the verdict."""
+    if verdict.sampled is not None:
+        for line in sampled_lines(verdict):
+            console.print(line, soft_wrap=True)
+        console.print(closing(verdict), soft_wrap=True)
+        return
     if verdict.worst is not None:
         show_worst(console, verdict.worst, verdict.departure, verdict)
     for finding in verdict.findings:
@@ -133,6 +138,22 @@ def undecided_lines(verdict: Verdict) -> Iterator[str]:
         yield f"Not decided: {why} [{names[0]}{others(len(set(names)) - 1)}]."
     if len(cases) > MOST_UNDECIDED:
         yield f"... and {len(cases) - MOST_UNDECIDED} other reasons; --json writes all of them."
+    if verdict.hint:
+        yield f"What cannot be enumerated: {verdict.hint} (--mode)."
+
+
+def sampled_lines(verdict: Verdict) -> Iterator[str]:
+    """What draws said of each table, and at which error rates."""
+    if verdict.sampled is None:
+        return
+    for one in verdict.sampled.tables:
+        yield ("Refuted: " if one.refuted else "Not refuted: ") + f"{one.line()}."
+    for one in verdict.sampled.refuted:
+        yield f"Departs most on {one.name}: {one.departure()}."
+    yield (
+        f"{verdict.runs:,} draws in {verdict.seconds:.2f} s of {verdict.function} with adapter {verdict.adapter}; "
+        f"nothing was intercepted."
+    )
 
 
 def counts(verdict: Verdict) -> Iterator[str]:
@@ -203,7 +224,17 @@ def rounding(verdict: Verdict) -> str:
 
 
 def closing(verdict: Verdict) -> str:
-    """The last line: the verdict."""
+    """The last line: the verdict, with what it rests on where that is not the enumeration of everything."""
+    if verdict.sampled is not None:
+        headline = verdict.sampled.headline
+        return f"{headline[0].upper()}{headline[1:]}. {verdict.basis[0].upper()}{verdict.basis[1:]}."
+    if verdict.basis:
+        return f"{decided(verdict)} {verdict.basis[0].upper()}{verdict.basis[1:]}."
+    return decided(verdict)
+
+
+def decided(verdict: Verdict) -> str:
+    """The verdict alone."""
     open_cases = len({one.case for one in verdict.undecided})
     rest = f" ({open_cases} cases were not decided)" if open_cases else ""
     tv = f"TV up to {decimal(verdict.distance)}"
@@ -250,6 +281,10 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "verdict": verdict.kind,
         "closing": closing(verdict),
+        "mode": verdict.mode,
+        "basis": verdict.basis,
+        "hint": verdict.hint,
+        "sampled": verdict.sampled and verdict.sampled.as_plain(),
         "function": verdict.function,
         "adapter": verdict.adapter,
         "declared": verdict.declared.text if verdict.declared else None,

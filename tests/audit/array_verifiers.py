@@ -6,10 +6,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from rheo_proof.audit.cases import Pairs, Table
+
+
+def quarters(*numbers: int) -> tuple[Fraction, ...]:
+    return tuple(Fraction(number, 4) for number in numbers)
+
+
+ONE_STEP = Table(
+    "one step",
+    "one draft token, three tokens",
+    3,
+    1,
+    (
+        {
+            (): (quarters(3, 1, 0), quarters(1, 1, 2)),
+            (0,): (quarters(1, 2, 1), quarters(1, 1, 2)),
+            (1,): (quarters(1, 0, 3), quarters(1, 1, 2)),
+            (2,): (quarters(0, 1, 3), quarters(2, 1, 1)),
+        },
+    ),
+    frozenset({"zeros"}),
+    (0,),
+)
+TWO_STEPS = Table(
+    "two steps",
+    "two draft tokens, two tokens",
+    2,
+    2,
+    (
+        {
+            (): (quarters(3, 1), quarters(1, 3)),
+            (0,): (quarters(1, 3), quarters(3, 1)),
+            (1,): (quarters(2, 2), quarters(1, 3)),
+        },
+    ),
+    read=(0,),
+)
+
+
+def neighbour(table: Table) -> Pairs:
+    """The rows of a table with the tokens in another order."""
+    return {u: (p[1:] + p[:1], q[1:] + q[:1]) for u, (p, q) in table.rows[0].items()}
+
 
 Array = npt.NDArray[Any]
 Recovery = Callable[[Array, Array], Array]
@@ -106,3 +151,15 @@ def hidden_and_raising(draft_tokens: Array, draft_probs: Array, target_probs: Ar
     if (emitted[:, -1] >= 0).any():
         raise IndexError("no row for the bonus token")
     return emitted
+
+
+def hidden_beside(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    """Handed its coins, and drawing the last token out of sight."""
+    last = np.random.random(len(draft_tokens))
+    return verified(draft_tokens, draft_probs, target_probs, uniforms[:, :-1], last)
+
+
+def compiled(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array) -> Array:
+    """As compiled code: it reads the memory of its uniforms, so nothing can be intercepted."""
+    raw = np.frombuffer(np.ascontiguousarray(uniforms).tobytes(), uniforms.dtype).reshape(uniforms.shape)
+    return handed(draft_tokens, draft_probs, target_probs, raw)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from rheo_proof.audit.boxes import MISS, PROBES, ROUNDS, NotBoxes, Pieces, unseen
 from rheo_proof.audit.breakpoints import Floats
 from rheo_proof.audit.carving import Search, settle
-from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Raised, explore
 from rheo_proof.audit.piecewise import PiecewiseLaw, assumption, law_of
 from rheo_proof.exact.errors import LimitReached
@@ -150,7 +149,7 @@ def test_too_many_boxes_are_refused() -> None:
 def test_randomness_of_its_own_is_refused() -> None:
     dice = random.Random(0)
     for share in (0.1, 0.01):
-        with pytest.raises(AuditError, match="two answers for the same uniforms"):
+        with pytest.raises(NotBoxes, match="two answers for the same uniforms"):
             pieces(lambda u, share=share: u < 0.25 or dice.random() < share, 1)
 
 

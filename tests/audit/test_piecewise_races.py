@@ -84,5 +84,5 @@ def test_exponentials_that_are_no_rows_are_refused() -> None:
 
 def test_noise_of_its_own_beside_a_race_is_refused() -> None:
     dice = random.Random(0)
-    with pytest.raises(Exception, match="two answers for the same uniforms"):
+    with pytest.raises(NotBoxes, match="two answers for the same uniforms"):
         piecewise(lambda source: dice.random() < 0.1 or race(P, row_of_noise(source)))

@@ -50,6 +50,7 @@ METHOD = Rule(
 # The auditor judges strangers. It may know exact numbers and models, and the optimum of one level; no scheme of ours.
 AUDITOR = ("rheo_proof.audit", "rheo_proof.exact", "rheo_proof.theorems.transport", "rheo_proof.__version__")
 LAYERS = ("rheo_proof/audit/torch_", "rheo_proof/audit/numpy_")
+SAMPLED = "rheo_proof/audit/sampled.py"
 AUDIT_OF_A_TEST = ("rheo_proof.audit", "rheo_proof.exact.errors", "rheo_proof.report.audit")
 
 
@@ -74,7 +75,8 @@ RULES = (
     Rule("rheo_proof/stats", ("rheo_proof.exact", "rheo_proof.schemes", "rheo_proof.stats"), ("numpy", "scipy")),
     Rule("rheo_proof/stats/ledger.py"),
     # Torch and NumPy are loaded by files that are named after them, which an audit loads where it needs them.
-    Rule("rheo_proof/audit", AUDITOR, ("gmpy2",), late=True, spares=LAYERS),
+    Rule("rheo_proof/audit", AUDITOR, ("gmpy2",), late=True, spares=(*LAYERS, SAMPLED)),
+    Rule(SAMPLED, (*AUDITOR, "rheo_proof.stats"), late=True),
     Rule(
         "rheo_proof/pytest_plugin.py",
         ("rheo_proof.stats.ledger", "rheo_proof.stats.seeds", *AUDIT_OF_A_TEST),
@@ -191,6 +193,8 @@ OFFENDERS = [
     ("rheo_proof/stats/plan.py", "def f():\n    import statsmodels"),
     ("rheo_proof/stats/ledger.py", "import numpy"),
     ("rheo_proof/pytest_plugin.py", "from rheo_proof.stats.plan import plan_draws"),
+    ("rheo_proof/audit/modes.py", "def f():\n    from rheo_proof.stats.plan import plan_draws"),
+    ("rheo_proof/audit/sampled.py", "import numpy"),
     ("rheo_proof/exact/law.py", "from rheo_proof.audit import audit"),
     ("rheo_proof/schemes/faults.py", "from rheo_proof.audit.cases import Case"),
     ("rheo_proof/theorems/instances.py", "def f():\n    from rheo_proof.audit import audit"),
@@ -235,6 +239,7 @@ WELCOME = [
     ("rheo_proof/audit/torch_run.py", "import torch\nfrom rheo_proof.audit.scalars import Scalar"),
     ("rheo_proof/audit/session.py", "def f():\n    import torch"),
     ("rheo_proof/cli/audit.py", "from rheo_proof.audit.auditing import audit"),
+    ("rheo_proof/audit/sampled.py", "from rheo_proof.stats.asserts import assert_law_equal"),
     ("rheo_proof/cli/crosscheck.py", "import rheo_reference, rheo_gpu, rheo_proof.exact.law"),
     ("reference/rheo_reference/decode.py", "import numpy as np\nfrom .tree import grow"),
     ("gpu/rheo_gpu/decode.py", "import torch.nn.functional\nfrom rheo_gpu.tree import grow"),
