@@ -17,8 +17,6 @@ from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS
 from tests.audit import plain
 from tests.audit.test_verdict_kinds import found, verdict_on
 
-pytestmark = pytest.mark.usefixtures("taken_away")
-
 LINES = [
     (plain.inverted, ACCEPTANCE, "accepts by the wrong ratio"),
     (plain.from_target, RECOVERY, "draws from the target"),

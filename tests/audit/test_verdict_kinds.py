@@ -15,8 +15,6 @@ from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, UN
 from rheo_proof.report.audit import closing
 from tests.audit import plain
 
-pytestmark = pytest.mark.usefixtures("taken_away")
-
 TABLES = ("dyadic", "tenths", "zeros", "R45", "R20-given", "nan draft")
 
 
@@ -172,9 +170,9 @@ def test_what_makes_no_sense_is_refused_in_one_line(options: dict[str, Any], wor
 
 
 def test_a_function_that_never_gives_a_usable_answer_is_unusable_and_not_refuted() -> None:
-    with pytest.raises(AuditError, match="nonsense never gives a usable answer: .*dict"):
+    with pytest.raises(AuditError, match="nonsense never gives a usable answer: token: "):
         verdict_on(plain.nonsense)
-    with pytest.raises(AuditError, match="raises TypeError: 'float' object is not subscriptable"):
+    with pytest.raises(AuditError, match="raises TypeError: 'float' object"):
         verdict_on(lambda draft_tokens, draft_probs, target_probs: target_probs[0][0][0])
 
 

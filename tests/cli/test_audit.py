@@ -200,7 +200,7 @@ BAD = [
     (("mine.py:verify", "--map", "tokens=draftees"), "draftees"),
     (("mine.py:verify", "--map", "nobody=draft_tokens"), "no parameter 'nobody'"),
     (("mine.py:Holder",), "mine.py:Holder is a class; name a function"),
-    (("math:comb",), "comb: parameter 'n' has no role"),
+    (("operator:contains",), "contains: parameter 'a' has no role"),
     (("mine.py:silent",), "never gives a usable answer: returned None for tokens"),
     (("mine.py:verify", "--returns", "words"), "no 'words'"),
     (("mine.py:verify", "--arrays", "jax"), "arrays 'jax'"),

@@ -66,7 +66,7 @@ def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
 
 
 def counterexample(verdict: Verdict) -> dict[str, Any] | None:
-    """The smallest case whose law departs, exactly: its root rows, the law of the first token, the first wrong string."""
+    """The smallest case whose law departs: its root rows, the law of the first token, the first wrong string."""
     worst = verdict.worst
     if worst is None:
         return None
