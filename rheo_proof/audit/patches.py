@@ -75,6 +75,8 @@ class Patches:
         """One run: inside, every source belongs to it. Refuses, at the end, a generator that moved by itself."""
         if _numpy is not None:
             _numpy.twins().rewind()
+        # Between runs the process may draw what it likes.
+        self._instances = python_random.states([instance for instance, _ in self._instances])
         with streams_of(run):
             try:
                 yield
