@@ -27,13 +27,18 @@ def _as_python(value: Any) -> Any:
     return float(value) if isinstance(value, Q) else value
 
 
+def _is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of torch, which knows what to do with a random number: the result is a tensor."""
+    return hasattr(type(value), "__torch_dispatch__")
+
+
 def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
     """A method that hands an operation on two numbers to `arithmetic.apply`."""
 
     def method(self: Any, other: Any) -> Any:
         from rheo_proof.audit.arithmetic import apply
 
-        if not isinstance(other, Cell) and constant(other) is None:
+        if not isinstance(other, Cell) and (_is_tensor(other) or constant(other) is None):
             return NotImplemented
         return _as_python(apply(name, other, self) if reflected else apply(name, self, other))
 
@@ -84,11 +89,11 @@ class Cell:
     def __pos__(self) -> Any:
         return self
 
-    def clamp(self, low: Any = None, high: Any = None) -> Any:
-        """The value, cut to [low, high]; None leaves an end open."""
+    def clamp(self, min: Any = None, max: Any = None) -> Any:
+        """The value, cut to [min, max]; None leaves an end open."""
         from rheo_proof.audit.arithmetic import apply
 
-        return _as_python(apply("clamp", self, low, high))
+        return _as_python(apply("clamp", self, min, max))
 
     def _leave(self, operation: str) -> NoReturn:
         refuse(operation, self._why())
