@@ -25,7 +25,13 @@ from rheo_proof.audit.torch_session import Session, shares
 from rheo_proof.audit.torch_store import AuditTensor, build, ids_of, write
 
 RESHAPED = {"squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_", "swapdims_", "as_strided_"}
+BLIND = {"is_pinned", "is_same_size"}
+"""Operations that read no element."""
+EMPTY = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+"""Operations whose result holds whatever was in the memory before."""
 KNOWN_SPACES = {"aten", "prims", "prim"}
+UNWRITTEN = float("nan")
+"""Memory that nobody has written, so that two runs of a function that reads it do the same."""
 
 
 _Mode: Any = _python_dispatch.TorchDispatchMode
@@ -63,7 +69,11 @@ class Watch(_Mode):  # type: ignore[misc]
             return self._guarded(func, info, args, kwargs, relatives)
         if info.reshapes:
             return self._reshape(func, info, args, kwargs, values, named)
-        if not info.views and any(type(each) is AuditTensor and each.store.ids is not None for each in relatives):
+        if (
+            not info.views
+            and info.name not in BLIND
+            and any(type(each) is AuditTensor and each.store.ids is not None for each in relatives)
+        ):
             return self._guarded(func, info, args, kwargs, relatives)
         return self._outputs(info, func(*values, **named), args, kwargs, relatives)
 
@@ -81,6 +91,8 @@ class Watch(_Mode):  # type: ignore[misc]
         if isinstance(result, torch.Tensor):
             if info.name == "lift_fresh" and type(relatives[0]) is not AuditTensor:
                 return self.session.lifted(result)
+            if info.name in EMPTY and result.device.type == "cpu":
+                result.fill_(UNWRITTEN if result.dtype.is_floating_point else 0)
             found = self.session.wrap(result, relatives)
             if info.views and _lost(found, relatives, view=True):
                 refuse(info.name, "a view that is none, of random numbers")

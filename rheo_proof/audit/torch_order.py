@@ -14,7 +14,7 @@ from rheo_proof.audit.scalars import Cell, Discrete
 from rheo_proof.audit.torch_call import Call, handles
 from rheo_proof.audit.torch_pointwise import known
 from rheo_proof.audit.torch_rows import Row, along, dims_of, first, is_mark, rows_of
-from rheo_proof.audit.torch_store import AuditTensor, build, is_continuous, items
+from rheo_proof.audit.torch_store import AuditTensor, Store, build, is_continuous, items
 
 
 def _rows(call: Call) -> tuple[AuditTensor, int, list[Row]]:
@@ -23,6 +23,11 @@ def _rows(call: Call) -> tuple[AuditTensor, int, list[Row]]:
     rank = t.value.dim()
     dim = dims_of(call, rank)[0] if rank and call["dim"] is not None else 0
     return t, dim, rows_of(t, [dim] if call["dim"] is not None else list(range(rank)))
+
+
+def _random(row: Row) -> bool:
+    """Whether something in a row is random; in other rows, ties are broken as torch breaks them."""
+    return any(isinstance(x, Cell) for x in row)
 
 
 def _continuous(row: Row) -> bool:
@@ -48,12 +53,12 @@ def _winners(call: Call, largest: bool) -> Any:
     _, _, rows = _rows(call)
     result = call.plain()
 
-    def winner(row: Row) -> Any:
-        if not _continuous(row) and all(map(is_mark, row)):
-            return first(row, largest)
-        return races.argmax(row, largest)
+    def winner(row: Row, plain: int) -> Any:
+        if not _random(row):
+            return plain
+        return races.argmax(row, largest) if _continuous(row) else first(row, largest)
 
-    return build(call.table, [winner(row) for row in rows], result)
+    return build(call.table, [winner(*pair) for pair in zip(rows, result.flatten().tolist(), strict=True)], result)
 
 
 def _extreme(call: Call, largest: bool) -> Any:
@@ -116,16 +121,18 @@ def argsort(call: Call) -> Any:
 def _ordered(call: Call, k: int | None, largest: bool) -> Any:
     if call.settle():
         return NotImplemented
-    _, dim, rows = _rows(call)
-    orders = [races.order(row, len(row) if k is None else k, largest) for row in rows]
+    t, dim, rows = _rows(call)
     result = call.plain()
-    if isinstance(result, torch.Tensor):
-        return along(call.table, [list(order) for order in orders], dim, result)
-    values = [[row[i] for i in order] for row, order in zip(rows, orders, strict=True)]
-    return [
-        along(call.table, values, dim, result[0]),
-        along(call.table, [list(order) for order in orders], dim, result[1]),
+    places = result if isinstance(result, torch.Tensor) else result[1]
+    plain = rows_of(AuditTensor(places, Store(call.table, places)), [dim] if t.value.dim() else [])
+    orders = [
+        races.order(row, len(row) if k is None else k, largest) if _random(row) else order
+        for row, order in zip(rows, plain, strict=True)
     ]
+    if isinstance(result, torch.Tensor):
+        return along(call.table, orders, dim, result)
+    values = [[row[i] for i in order] for row, order in zip(rows, orders, strict=True)]
+    return [along(call.table, values, dim, result[0]), along(call.table, orders, dim, result[1])]
 
 
 @handles("_softmax", "_log_softmax", "softmax", "log_softmax")
