@@ -127,6 +127,12 @@ def columns(call: Call, names: Sequence[str], like: torch.Tensor, convert: bool)
     return found
 
 
+def _mixed(call: Call, names: Sequence[str]) -> bool:
+    """Whether operands are of several types, or numbers that a type would round."""
+    types = {call[name].dtype for name in names if isinstance(call[name], torch.Tensor)}
+    return len(types) > 1 or any(type(call[name]) is float for name in names) or torch.int64 in types
+
+
 def _common(call: Call, names: Sequence[str]) -> torch.dtype | None:
     """The type in which torch computes with these operands."""
     result: Any = None
@@ -161,10 +167,10 @@ def _expanded(t: AuditTensor, shape: torch.Size) -> list[Any]:
 def elementwise(call: Call, names: Sequence[str], action: Callable[..., Any], convert: bool = True) -> AuditTensor:
     """The action on every element that something random enters; torch has computed the others."""
     result = call.plain()
-    given = zip(*columns(call, names, result, convert=False), strict=True)
+    given = columns(call, names, result, convert=False)
     # A conversion may find that a cell has been decided: then the number counts, and not what torch made of the poison.
-    random = [any(isinstance(x, Cell) for x in row) for row in given]
-    rows = zip(*columns(call, names, result, convert), strict=True)
+    random = [any(isinstance(x, Cell) for x in row) for row in zip(*given, strict=True)]
+    rows = zip(*(columns(call, names, result, convert) if convert and _mixed(call, names) else given), strict=True)
     elements = [
         action(*row) if cells else plain
         for row, cells, plain in zip(rows, random, result.flatten().tolist(), strict=True)

@@ -161,15 +161,19 @@ def build(table: Table, elements: Sequence[Any], like: torch.Tensor) -> AuditTen
         else:
             values.append(element if type(element) in (int, float, bool) else float(element))
             ids.append(0)
-    like.copy_(numbers_as(values, dtype).reshape(like.size()))
-    if not any(ids):
-        return fresh(table, like)
-    return fresh(table, like, torch.tensor(ids).reshape(like.size()))
+    numbers = numbers_as(values, dtype)
+    if not like.is_contiguous():
+        like.copy_(numbers.reshape(like.size()))
+        return fresh(table, like, torch.tensor(ids).reshape(like.size()) if any(ids) else None)
+    result = fresh(table, numbers.reshape(like.size()))
+    if any(ids):
+        result.store.ids = torch.tensor(ids)
+    return result
 
 
 def numbers_as(numbers: list[Any], dtype: torch.dtype) -> torch.Tensor:
     """Python numbers as a tensor, each rounded once."""
-    return torch.tensor(numbers, dtype=torch.float64 if dtype.is_floating_point else None).to(dtype)
+    return torch.tensor(numbers, dtype=dtype)
 
 
 def settle(t: AuditTensor) -> bool:
@@ -197,6 +201,8 @@ def settle(t: AuditTensor) -> bool:
         numbers = [v if type(v) in (int, float, bool) else float(v) for v in values]
         torch.as_strided(value, (size,), (1,), 0)[offsets] = numbers_as(numbers, value.dtype)
         torch.as_strided(ids, (size,), (1,), 0)[offsets] = 0
+        if done and len(flat) == size and value.is_contiguous():
+            t.store.ids = None
     return done
 
 

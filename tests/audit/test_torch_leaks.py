@@ -231,6 +231,12 @@ def in_inference_mode() -> torch.Tensor:
     return torch.stack([v[1] < 0.25, drawn[0] == 1])
 
 
+def decided_in_part() -> torch.Tensor:
+    accepted = torch.rand(4) < 0.5
+    accepted[:2].unsqueeze(0).expand(2, 2).tolist()
+    return accepted.all()
+
+
 BELOW = {True: F(1, 4), False: F(3, 4)}
 ONE = {0: F(1, 4), 1: F(3, 4)}
 LAWS = {
@@ -248,6 +254,7 @@ LAWS = {
     "parameter": (lambda: torch.nn.Parameter(uniform())[0] < 0.25, BELOW),
     "vmap": (lambda: torch.func.vmap(lambda x: x < 0.25)(torch.rand(1))[0], BELOW),
     "inference": (in_inference_mode, {(i, j): BELOW[i] * BELOW[not j] for i in BELOW for j in BELOW}),
+    "decided in part": (decided_in_part, {True: F(1, 16), False: F(15, 16)}),
     "shared token": (share_a_token, ONE),
     "token outside": (write_a_token_outside, {(0, 0, 0): F(1, 4), (1, 0, 0): F(3, 4)}),
     "array": (lambda: int(np.asarray(token())[0]), ONE),
