@@ -255,7 +255,7 @@ def audit(
         return in_mode(mode, eps, work, name, todo, kept, begun, told)
     if eps is not None:
         raise AuditError("eps: goes with the modes piecewise and sampled")
-    with installation():
+    with installation(function):
         verdict = work.over(name, todo, kept, begun, told)
     if mode == "auto" and verdict.undecided:
         from rheo_proof.audit.modes import hint

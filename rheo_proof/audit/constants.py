@@ -40,7 +40,8 @@ def constant(value: Any) -> Constant | None:
         return Q(value.numerator, value.denominator)
     item = getattr(kind, "item", None)
     if item is not None and getattr(value, "ndim", None) == 0:
-        return constant(value.item())
+        inside = value.item()
+        return None if inside is value else constant(inside)
     if issubclass(kind, float):
         return constant(float(value))
     if issubclass(kind, int):

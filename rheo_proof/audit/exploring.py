@@ -198,6 +198,8 @@ def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:
         outcome = Raised(type(error).__name__, str(error))
     finally:
         _current = before
+    # What is lazy in the outcome is decided now, as part of the run.
+    hash(outcome)
     if pending:
         # The audited code caught what it must not catch.
         raise pending[0]

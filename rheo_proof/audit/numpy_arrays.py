@@ -89,6 +89,11 @@ def gathered(nested: Any, dtype: Any = None) -> RandomArray:
     return found if dtype is None else found.astype(dtype)
 
 
+def alone(cell: Cell) -> RandomArray:
+    """One random number as an array of no axes."""
+    return RandomArray(boxed([cell], ()))
+
+
 def random_array(nested: Any, dtype: Any = None) -> Any:
     """Nested lists of numbers and cells as an array; a single one stays as it is."""
     return gathered(nested, dtype) if isinstance(nested, (list, tuple)) else nested
@@ -204,6 +209,15 @@ class RandomArray(NDArrayOperatorsMixin):
 
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'numpy.ndarray'")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        refuse("pickle of random numbers")
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.plain("bytes of random numbers").tobytes())
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self.plain("memory of random numbers"))
 
     def __repr__(self) -> str:
         return f"<random numbers of shape {self.shape}>"

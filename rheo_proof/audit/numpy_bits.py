@@ -25,6 +25,7 @@ _UNSEEDED = 0x7268656F
 _MT_BYTES = 625 * 4
 
 _seeds = itertools.count()
+_jumping = False
 
 
 def fresh_seed() -> list[int]:
@@ -111,6 +112,9 @@ class Guarded:
         super().__init__(seed, *more, **named)  # type: ignore[call-arg]
         self.settle()
         GUARDED.add(self)
+        streams = active()
+        if streams is not None:
+            streams.made.append(self)
 
     def settle(self) -> None:
         """The state is as it should be."""
@@ -141,8 +145,22 @@ class Guarded:
         """Refused in a run: other draws may reach the same state step by step."""
         return self._unless_audited("advance", *args)
 
+    def jumped(self, jumps: int = 1) -> Any:
+        """As of the real one: so far ahead that no other draw gets there."""
+        global _jumping
+        _jumping = True
+        try:
+            moved = super().jumped(jumps)  # type: ignore[misc]
+        finally:
+            _jumping = False
+        moved.settle()
+        return moved
+
+    def __reduce__(self) -> Any:
+        return copied, (algorithm_of(self).__name__, self.state, self.seed_seq)  # type: ignore[arg-type, attr-defined]
+
     def _unless_audited(self, name: str, *args: Any, **named: Any) -> Any:
-        if active() is not None:
+        if active() is not None and not _jumping:
             refuse(f"{name} of a bit generator")
         result = getattr(super(), name)(*args, **named)
         self.settle()
@@ -161,6 +179,13 @@ def _guarded(algorithm: type[BitGenerator]) -> type:
 
 
 GUARDED_CLASSES: dict[type, Any] = {algorithm: _guarded(algorithm) for algorithm in ALGORITHMS}
+
+
+def copied(algorithm: str, state: Any, sequence: Any) -> Any:
+    """A guarded bit generator with this state, for copies."""
+    made = next(made for real, made in GUARDED_CLASSES.items() if real.__name__ == algorithm)(_seed_again(sequence))
+    made.state = state
+    return made
 
 
 def _seed_again(sequence: Any) -> Any:
@@ -188,7 +213,7 @@ class Pair(Hidden):
         self.rewind()
 
     def rewind(self) -> None:
-        """The twin as at the beginning."""
+        """The twin in the state of the real one."""
         restore(self.twin, self.saved)
         self.twin.known = self.before
 
@@ -208,15 +233,24 @@ class Twins:
         return self._pairs[id(real)].twin
 
     def rewind(self) -> None:
-        """All twins as at the beginning: every run starts from the same states."""
+        """All twins in the states of the real ones, which may have been drawn from between runs."""
         for pair in self._pairs.values():
-            if pair.twin.known != pair.before:
+            now = snapshot(pair.real)
+            if now != pair.before:
+                pair.before, pair.saved = now, saved(pair.real)
+            if pair.twin.known != now:
                 pair.rewind()
 
     def check(self) -> None:
         """Refuses what has moved without an audited draw: a generator of before, or a guarded one."""
+        moved = False
         for pair in self._pairs.values():
             if snapshot(pair.real) != pair.before:
-                refuse(NOT_INTERCEPTED)
+                restore(pair.real, pair.saved)
+                moved = True
         for guarded in GUARDED:
-            guarded.check()
+            if snapshot(guarded) != guarded.known:  # type: ignore[arg-type]
+                guarded.settle()
+                moved = True
+        if moved:
+            refuse(NOT_INTERCEPTED)

@@ -11,7 +11,7 @@ import numpy as np
 from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.numpy_arrays import RandomArray, boxed, concrete, number, objects, result
-from rheo_proof.audit.scalars import Cell, Opaque, Question, Scalar
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar
 from rheo_proof.exact.number import Q
 
 OPERATIONS = {
@@ -122,13 +122,15 @@ def ufunc_called(ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
         from rheo_proof.audit.numpy_functions import reduced
 
         return reduced(ufunc, method, *inputs, **named)
-    if method != "__call__":
-        return getattr(ufunc, method)(*map(concrete, inputs), **{k: concrete(v) for k, v in named.items()})
     out = named.pop("out", (None,))
+    if method == "at" and isinstance(inputs[0], RandomArray):
+        refuse(f"numpy.{ufunc.__name__}.at on random numbers", "an operation in place")
+    if method != "__call__" or ufunc.nout != 1 or ufunc.signature is not None:
+        if any(x is not None for x in out):
+            refuse(f"numpy.{ufunc.__name__} with out= and random numbers")
+        return getattr(ufunc, method)(*map(concrete, inputs), **{k: concrete(v) for k, v in named.items()})
     if named.pop("where", True) is not True:
         refuse(f"numpy.{ufunc.__name__} with where= on random numbers")
-    if ufunc.nout != 1:
-        return ufunc(*map(concrete, inputs), **named)
     dtype = named.pop("dtype", None)
     cells = elementwise(lambda *each: element(ufunc, *each), *inputs)
     return stored(result(cells, dtype), out[0])
@@ -138,12 +140,12 @@ def stored(found: Any, out: Any) -> Any:
     """A result, put into `out` if there is one."""
     if out is None:
         return found
-    if isinstance(out, RandomArray):
+    if isinstance(out, RandomArray) or not isinstance(found, (Cell, RandomArray)):
         out[...] = found
-    elif isinstance(found, (Cell, RandomArray)):
+        return out
+    if any(not isinstance(x, Lazy) for x in objects(found).flat if isinstance(x, Cell)):
         refuse("an operation in place", "a plain array cannot hold random numbers")
-    else:
-        out[...] = found
+    out[...] = concrete(found)
     return out
 
 

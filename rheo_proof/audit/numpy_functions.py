@@ -244,6 +244,22 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return a if high is None else np.minimum(a, high)
 
 
+def alike(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`np.zeros_like` and the like: of the array that the random numbers stand for."""
+
+    def made(a: Any, *args: Any, **named: Any) -> Any:
+        shown = a.dtype if isinstance(a, RandomArray) else None
+        return function(np.empty(objects(a).shape, dtype=shown), *map(concrete, args), **_plain(named))
+
+    return made
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`np.append`."""
+    parts = [np.ravel(arr), np.ravel(values)] if axis is None else [arr, values]
+    return np.concatenate(parts, axis=axis or 0)
+
+
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """`np.mean`."""
     total = FUNCTIONS["sum"](a, axis=axis, keepdims=keepdims)
@@ -290,6 +306,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "searchsorted": searchsorted,
     "digitize": digitize,
     "clip": clip,
+    "append": append,
+    "ndim": lambda a: objects(a).ndim,
+    "shape": lambda a: objects(a).shape,
+    "size": lambda a, axis=None: objects(a).size if axis is None else objects(a).shape[axis],
+    **{name: alike(getattr(np, name)) for name in ("zeros_like", "ones_like", "empty_like", "full_like")},
 }
 
 _SAME = ("sum", "prod", "cumsum", "cumprod", "all", "any", "max", "min", "argmax", "argmin", "argsort", "argpartition")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -39,7 +40,12 @@ def _method(name: str) -> Callable[..., Any]:
             return self.source.outside(name, args, named)
         if name not in DRAWS:
             refuse(f"{name} of a NumPy generator", REASONS.get(name, ""))
-        return DRAWS[name](self.source, streams, *args, **named)
+        draw = DRAWS[name]
+        try:
+            inspect.signature(draw).bind(self.source, streams, *args, **named)
+        except TypeError:
+            refuse(f"{name} of a NumPy generator with these arguments")
+        return draw(self.source, streams, *args, **named)
 
     method.__name__ = name
     return method

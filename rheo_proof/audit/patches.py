@@ -10,8 +10,10 @@ import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import PurePath
 from random import Random
 from types import FunctionType, TracebackType
 from typing import Any
@@ -36,10 +38,12 @@ _installed: Patches | None = None
 class Patches:
     """Context manager: while it is open, runs can be made. One at a time.
 
-    Generators, `math`, `float(...)` and the rest are replaced where they are found at its beginning.
+    Generators, `math`, `float(...)` and the rest are replaced where they are found at its beginning; `float(...)` in
+    code of the packages of these functions, and in what no package manager has installed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *functions: Any) -> None:
+        self._packages = {package_of(function) for function in functions}
         self._stack = ExitStack()
         self._instances: list[tuple[Any, Any]] = []
 
@@ -58,7 +62,8 @@ class Patches:
                 stack.callback(_numpy.patch_cells())
                 swaps += _numpy.swaps(living[object])
             stack.callback(replace(swaps, _own_modules()))
-            stack.callback(python_float.patch_calls(living[FunctionType]))
+            audited = [f for f in living[FunctionType] if is_audited(f.__code__.co_filename, self._packages)]
+            stack.callback(python_float.patch_calls(audited))
             self._stack = stack.pop_all()
         _installed = self
         return self
@@ -100,10 +105,10 @@ class Patches:
 
 
 @contextmanager
-def installed() -> Iterator[Patches]:
-    """Patches for many runs, which stay if they are there already."""
+def installed(*functions: Any) -> Iterator[Patches]:
+    """Patches for many runs of these functions, which stay if they are there already."""
     with ExitStack() as stack:
-        yield _installed or stack.enter_context(Patches())
+        yield _installed or stack.enter_context(Patches(*functions))
 
 
 @contextmanager
@@ -122,7 +127,7 @@ def patched(
     >>> {outcome: str(mass) for outcome, mass in explore(program).law.items()}
     {True: '1/4', False: '3/4'}
     """
-    with installed() as patches, ExitStack() as stack:
+    with installed(function) as patches, ExitStack() as stack:
         streams = active()
         if streams is None or streams.run is not run:
             stack.enter_context(patches.run(run))
@@ -130,21 +135,40 @@ def patched(
 
 
 def _living() -> dict[type, list[Any]]:
-    """The objects of the process that matter: instances of `Random`, NumPy's generators, functions of audited code."""
+    """The objects of the process that matter: instances of `Random`, NumPy's generators, functions."""
     everything = gc.get_objects()
     kinds = set(map(type, everything))
     numpys = {kind for kind in kinds if _numpy is not None and issubclass(kind, _numpy.REAL)}
-    randoms = {kind for kind in kinds if issubclass(kind, Random)}
+    randoms = {kind for kind in kinds if issubclass(kind, python_random.CORE)}
     wanted = numpys | randoms | {FunctionType}
     found: dict[type, list[Any]] = {Random: [], object: [], FunctionType: []}
-    for x in everything:
+    for x in [x for x in everything if type(x) in wanted]:
         kind = type(x)
-        if kind in wanted:
-            if kind is not FunctionType:
-                found[Random if kind in randoms else object].append(x)
-            elif is_foreign(x.__code__.co_filename):
-                found[FunctionType].append(x)
+        found[kind if kind is FunctionType else Random if kind in randoms else object].append(x)
     return found
+
+
+def package_of(function: Any) -> str:
+    """The name of the package that a function, or an object that is called, comes from; empty if there is none."""
+    return str(getattr(function, "__module__", None) or "").partition(".")[0]
+
+
+@cache
+def _installed_package(file: str) -> str | None:
+    """The package of a file that a package manager has installed; None for other files."""
+    parts = PurePath(file).parts
+    for folder in ("site-packages", "dist-packages"):
+        if folder in parts:
+            return parts[parts.index(folder) + 1].removesuffix(".py")
+    return None
+
+
+def is_audited(file: str, packages: set[str]) -> bool:
+    """Whether calls of `float` in this file are rewritten."""
+    if not is_foreign(file):
+        return False
+    package = _installed_package(file)
+    return package is None or package in packages
 
 
 def _own_modules() -> list[dict[str, Any]]:

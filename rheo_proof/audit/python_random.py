@@ -18,13 +18,14 @@ from typing import Any
 from rheo_proof.audit.draws import exact_weights
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.replacing import Hidden
+from rheo_proof.audit.scalars import Cell, Lazy
 from rheo_proof.audit.streams import Streams, active
 from rheo_proof.exact.number import ONE
 
 MOST_OUTCOMES = 4096
 """How many values a drawn integer may have."""
 
-_Core = _random.Random
+CORE = _random.Random
 _seed_of_a_real_one = Random.seed
 _seeds = itertools.count()
 
@@ -33,20 +34,21 @@ def _twin(streams: Streams, instance: Any) -> Any:
     """The generator that is used in place of an instance."""
     known = streams.generators.get(id(instance))
     if known is None:
-        twin = _Core()
-        twin.setstate(_Core.getstate(instance))
+        twin = CORE()
+        twin.setstate(CORE.getstate(instance))
         known = streams.generators[id(instance)] = (instance, twin)
     return known[1]
 
 
 def _position(twin: Any) -> bytes:
-    return struct.pack("625L", *twin.getstate())
+    """The state, as `numpy_bits` has it of the same algorithm: a state may be carried from one to the other."""
+    return struct.pack("625I", *twin.getstate())
 
 
 def _random_(self: Any) -> Any:
     streams = active()
     if streams is None:
-        return _Core.random(self)
+        return CORE.random(self)
     return _next(streams, self, "double", streams.run.uniform)
 
 
@@ -75,9 +77,9 @@ def _equally(streams: Streams, n: int) -> int:
 def _getrandbits(self: Any, k: int) -> int:
     streams = active()
     if streams is None:
-        return _Core.getrandbits(self, k)
+        return CORE.getrandbits(self, k)
     if k <= 0:
-        return _Core.getrandbits(self, k)
+        return CORE.getrandbits(self, k)
     if k > 64:
         refuse("getrandbits", f"more than {MOST_OUTCOMES} values")
     return int(_whole(streams, self, ("bits", k), lambda twin: twin.getrandbits(k), lambda: _equally(streams, 1 << k)))
@@ -111,15 +113,24 @@ def _choices(self: Any, population: Any, weights: Any = None, *, cum_weights: An
         weights = [b - a for a, b in zip([0, *steps], steps, strict=False)]
     if weights is not None and len(weights) != len(population):
         raise ValueError("The number of weights does not match the population")
-    exact = [ONE] * len(population) if weights is None else exact_weights(list(weights))
-    if not exact:
+    if not len(population):
         raise IndexError("list index out of range")
+    exact = [ONE] * len(population) if weights is None else exact_weights([_weight(w) for w in weights])
 
     def one() -> Any:
         make = lambda: int(streams.run.categorical(exact).settle())  # noqa: E731
         return _whole(streams, self, ("choices", tuple(exact)), lambda twin: twin.random(), make)
 
     return [population[one()] for _ in range(k)]
+
+
+def _weight(weight: Any) -> Any:
+    weight = weight.settle() if isinstance(weight, Lazy) else weight
+    if isinstance(weight, Cell):
+        refuse("choices with random weights")
+    if weight < 0:
+        refuse("choices with a negative weight")
+    return weight
 
 
 def _expovariate(self: Any, lambd: Any = 1.0) -> Any:
@@ -136,7 +147,14 @@ def _seed(self: Any, a: Any = None, version: int = 2) -> None:
         return
     scratch = Random.__new__(Random)
     _seed_of_a_real_one(scratch, f"nobody has this seed: {next(_seeds)}" if a is None else a, version)
-    _twin(streams, self).setstate(_Core.getstate(scratch))
+    _twin(streams, self).setstate(CORE.getstate(scratch))
+
+
+def _made(self: Any, x: Any = None) -> None:
+    """A new instance is seeded like any other; in a run it has a twin as well."""
+    _seed_of_a_real_one(self, x)
+    self.seed(x)
+    self.gauss_next = None
 
 
 def _getstate(self: Any) -> Any:
@@ -182,12 +200,16 @@ _PATCHES: dict[str, Callable[..., Any]] = {
     "_randbelow_with_getrandbits": _randbelow,
     "choices": _choices,
     "expovariate": _expovariate,
+    "__init__": _made,
     "seed": _seed,
     "getstate": _getstate,
     "setstate": _setstate,
     **{name: _refused(name, reason) for name, reason in _REFUSED.items() if hasattr(Random, name)},
 }
 _originals = {name: getattr(Random, name) for name in _PATCHES}
+for _name, _function in _PATCHES.items():
+    # A bound method is found again by the name of its function.
+    _function.__name__ = _originals[_name].__name__
 _SYSTEM = ("random", "getrandbits", "randbytes")
 
 
@@ -199,6 +221,7 @@ def _system(name: str) -> Callable[..., Any]:
             refuse("SystemRandom", "the operating system's randomness is not enumerated")
         return original(self, *args)
 
+    method.__name__ = name
     return method
 
 
@@ -235,21 +258,30 @@ class Refused(Hidden):
             refuse(self.__name__, self.reason)
         return self.original(*args, **named)
 
+    def __getattr__(self, name: str) -> Any:
+        """What a class has, which may be drawn from, too."""
+        if active() is not None:
+            refuse(self.__name__, self.reason)
+        return getattr(self.original, name)
+
 
 def operating_system() -> dict[Callable[..., Any], Refused]:
-    """Functions that ask the operating system for random bytes, and what takes their place."""
+    """Functions that ask the operating system for random bytes, and the bare generator; what takes their place."""
     reason = "the operating system's randomness is not enumerated"
     names = [name for name in ("urandom", "getrandom") if hasattr(os, name)]
-    return {getattr(os, name): Refused(getattr(os, name), reason) for name in names}
+    bare: dict[Callable[..., Any], Refused] = {CORE: Refused(CORE, "only random.Random is followed")}
+    return bare | {getattr(os, name): Refused(getattr(os, name), reason) for name in names}
 
 
 def states(instances: Iterable[Any]) -> list[tuple[Any, Any]]:
     """The instances with their states, for `check`."""
-    return [(each, _Core.getstate(each)) for each in instances if not isinstance(each, SystemRandom)]
+    return [(each, CORE.getstate(each)) for each in instances if not isinstance(each, SystemRandom)]
 
 
 def check(before: Iterable[tuple[Any, Any]]) -> None:
     """Refuses an instance that has moved."""
-    for instance, state in before:
-        if _Core.getstate(instance) != state:
-            refuse("a draw from a random.Random that was not intercepted")
+    moved = [(instance, state) for instance, state in before if CORE.getstate(instance) != state]
+    for instance, state in moved:
+        CORE.setstate(instance, state)
+    if moved:
+        refuse("a draw from a random.Random that was not intercepted")

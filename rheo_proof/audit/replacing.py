@@ -84,7 +84,7 @@ def _between(holder: Any, known: Known) -> Swap | None:
             )
     elif isinstance(holder, (MethodType, BuiltinMethodType)):
         swap = known.get(id(holder.__self__))
-        if swap is not None and not swap.in_globals:
+        if swap is not None and not swap.in_globals and hasattr(swap.new, holder.__name__):
             return Swap(holder, getattr(swap.new, holder.__name__))
     return None
 
@@ -92,9 +92,14 @@ def _between(holder: Any, known: Known) -> Swap | None:
 def _swap_in(holder: Any, known: Known, undo: list[Callable[[], None]]) -> None:
     """Replace what a container holds."""
     is_globals = isinstance(holder, dict) and ("__builtins__" in holder or "__spec__" in holder)
-    for read, write in _places(holder):
-        swap = known.get(id(read()))
-        if swap is not None and swap.new is not swap.old and (is_globals or not swap.in_globals):
+
+    def swap_of(value: Any) -> Swap | None:
+        swap = known.get(id(value))
+        return None if swap is None or swap.new is swap.old or (swap.in_globals and not is_globals) else swap
+
+    for read, write in _places(holder, swap_of):
+        swap = swap_of(read())
+        if swap is not None:
             write(swap.new)
             undo.append(functools.partial(_put_back, read, write, swap))
 
@@ -105,9 +110,10 @@ def _put_back(read: Callable[[], Any], write: Callable[[Any], Any], swap: Swap) 
         write(swap.old)
 
 
-def _places(holder: Any) -> Iterator[Place]:
+def _places(holder: Any, swap_of: Callable[[Any], Swap | None]) -> Iterator[Place]:
     if isinstance(holder, dict):
-        yield from _places_of_dict(holder)
+        keys = [key for key, value in list(holder.items()) if swap_of(value) is not None]
+        yield from _places_of_dict(holder, keys) if keys else ()
     elif isinstance(holder, (list, deque)):
         for i in range(len(holder)):
             yield functools.partial(_item, holder, i), functools.partial(holder.__setitem__, i)
@@ -126,12 +132,12 @@ def _item(holder: Any, i: int) -> Any:
     return holder[i] if i < len(holder) else None
 
 
-def _places_of_dict(holder: dict[Any, Any]) -> Iterator[Place]:
+def _places_of_dict(holder: dict[Any, Any], keys: list[Any]) -> Iterator[Place]:
     owner = None
     if "__module__" in holder:
         # Writing into the dictionary of a class would go past its caches.
         owner = next((x for x in gc.get_referrers(holder) if isinstance(x, type)), None)
-    for key in list(holder):
+    for key in keys:
         write = (
             functools.partial(dict.__setitem__, holder, key)
             if owner is None

@@ -8,6 +8,7 @@ may be moved about, and looking at it ends the audit. No cell has a float that C
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -113,6 +114,18 @@ class Cell:
     def __format__(self, spec: str) -> str:
         return repr(self)
 
+    def __getattr__(self, name: str) -> Any:
+        """What NumPy's numbers have, as of an array of no axes; what only a float has ends the audit, not the code."""
+        numpy = sys.modules.get("numpy")
+        if not name.startswith("_"):
+            if numpy is not None and hasattr(numpy.float64, name) and not hasattr(float, name):
+                from rheo_proof.audit.numpy_arrays import alone
+
+                return getattr(alone(self), name)
+            if hasattr(float, name):
+                self._leave(f"float.{name}")
+        raise AttributeError(f"'float' object has no attribute {name!r}")
+
     def __reduce__(self) -> NoReturn:
         self._leave("pickle or copy")
 
@@ -170,12 +183,6 @@ class Scalar(Cell):
 
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __rfloordiv__ = _refused
 
-    def __getattr__(self, name: str) -> Any:
-        """What a float has and a random number has not ends the audit, not the audited code."""
-        if name.startswith("_") or not hasattr(float, name):
-            raise AttributeError(f"'float' object has no attribute {name!r}")
-        self._leave(f"float.{name}")
-
     def item(self) -> Scalar:
         """Itself, as of a 0-d array."""
         return self
@@ -198,6 +205,9 @@ class Lazy(Cell):
     def settled(self) -> bool:
         """Whether it has been decided."""
         return self._decide is None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.settle(), name) if hasattr(int, name) else super().__getattr__(name)
 
     def settle(self) -> Any:
         """Its value, decided now if it was not before."""

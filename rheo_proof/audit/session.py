@@ -11,11 +11,11 @@ from rheo_proof.audit.exploring import Run
 
 
 @contextmanager
-def installation() -> Iterator[None]:
+def installation(*functions: Callable[..., Any]) -> Iterator[None]:
     """Take away what NumPy and `random` draw from, for many sessions: finding it takes longer than a run."""
     from rheo_proof.audit.patches import installed
 
-    with installed():
+    with installed(*functions):
         yield
 
 

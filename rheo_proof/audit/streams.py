@@ -20,13 +20,18 @@ T = TypeVar("T")
 
 
 class Streams:
-    """The draws from generators in one run, by the state in which they found the generator."""
+    """The draws from generators in one run, by the state in which they found the generator.
+
+    `generators` are the twins of instances of `random.Random`, `made` the generators made in this run: nothing that was
+    drawn from is forgotten before the end of the run.
+    """
 
     def __init__(self, run: Draws) -> None:
         self.run = run
         self._kinds: dict[Hashable, Hashable] = {}
         self._results: dict[Hashable, tuple[object, list[Variable]]] = {}
         self.generators: dict[int, tuple[object, object]] = {}
+        self.made: list[object] = []
 
     def name(self, state: Hashable, kind: Hashable) -> Hashable:
         """The name of the noise that a draw of this kind finds in this state. Refuses another kind from that state."""
