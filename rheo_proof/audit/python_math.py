@@ -16,11 +16,11 @@ from rheo_proof.exact.number import Q
 
 
 def random_part(x: Any) -> Any:
-    """The cell in a number, 0-d array or tensor of one element; None if it is not random."""
+    """In a run, the cell in a number, 0-d array or tensor of one element; None if it is not random."""
+    if active() is None or type(x) in (float, int, bool, str):
+        return None
     if isinstance(x, Cell):
         return x
-    if type(x) in (float, int, bool, str) or active() is None:
-        return None
     try:
         inside = x.item()
     except Exception:
@@ -39,11 +39,10 @@ class Wrapped(Hidden):
         self.__name__ = original.__name__
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        if active() is None or (not any(isinstance(x, Cell) for x in args)):
-            cells = [random_part(x) for x in args]
-            if all(cell is None for cell in cells):
-                return self.original(*args, **named)
-            args = tuple(x if cell is None else cell for x, cell in zip(args, cells, strict=True))
+        cells = [random_part(x) for x in args]
+        if all(cell is None for cell in cells):
+            return self.original(*args, **named)
+        args = tuple(x if cell is None else cell for x, cell in zip(args, cells, strict=True))
         args = tuple(x.settle() if isinstance(x, Lazy) else x for x in args)
         for x in args:
             if isinstance(x, Opaque):

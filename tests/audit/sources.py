@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
 
+from rheo_proof.audit import patches
 from rheo_proof.audit.errors import NotEnumerable
 from rheo_proof.audit.exploring import Run, explore
 from rheo_proof.audit.patches import installed, patched
@@ -30,6 +32,19 @@ def refused(function: Callable[..., Hashable], *arguments: object) -> str:
     with pytest.raises(NotEnumerable) as caught:
         law(function, *arguments)
     return str(caught.value)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Nothing is patched: what is installed for all tests is taken away until the end of the block."""
+    outer = patches._installed
+    if outer is not None:
+        outer.__exit__(None, None, None)
+    try:
+        yield
+    finally:
+        if outer is not None:
+            outer.__enter__()
 
 
 def halves(*outcomes: Hashable) -> dict[Hashable, Fraction]:

@@ -16,17 +16,11 @@ import numpy as np
 import pytest
 
 from rheo_proof.audit.exploring import Raised, explore
-from rheo_proof.audit.patches import installed, patched
+from rheo_proof.audit.patches import patched
 from tests.audit.sources import FAIR, ONE_OF_FOUR, halves, law, refused
 
 F = Fraction
 R = np.array([0.5, 0.5])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _once():
-    with installed():
-        yield
 
 
 def runs(function):

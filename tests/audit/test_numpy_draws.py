@@ -10,18 +10,11 @@ import pytest
 from numpy.random import default_rng
 
 from rheo_proof.audit.exploring import Raised
-from rheo_proof.audit.patches import installed
 from tests.audit.sources import ONE_OF_FOUR, halves, law, refused
 
 F = Fraction
 P = np.array([0.5, 0.25, 0.25])
 LAW = {0: F(1, 2), 1: F(1, 4), 2: F(1, 4)}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _once():
-    with installed():
-        yield
 
 
 UNIFORMS = {

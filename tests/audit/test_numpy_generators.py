@@ -14,7 +14,7 @@ import pytest
 from numpy.random import default_rng
 
 from rheo_proof.audit.patches import installed
-from tests.audit.sources import FAIR, law, refused
+from tests.audit.sources import FAIR, alone, law, refused
 
 SHARED = {True: 1}
 GENERATOR = default_rng(1)
@@ -22,6 +22,13 @@ GENERATORS = {"a": (default_rng(2), [default_rng(3)])}
 DRAW = GENERATOR.random
 STATE = np.random.RandomState(4)
 UNTOUCHED = default_rng(18)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _alone():
+    """These tests install what they need."""
+    with alone():
+        yield
 
 
 class Slotted:

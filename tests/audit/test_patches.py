@@ -19,7 +19,14 @@ from rheo_proof.audit.errors import AuditError, NotEnumerable
 from rheo_proof.audit.exploring import Raised, explore
 from rheo_proof.audit.patches import Patches, installed, patched
 from rheo_proof.audit.scalars import Cell, Lazy, Scalar
-from tests.audit.sources import FAIR, ONE_OF_FOUR, law, refused
+from tests.audit.sources import FAIR, ONE_OF_FOUR, alone, law, refused
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _alone():
+    """These tests install what they need."""
+    with alone():
+        yield
 
 
 class Sampler:
@@ -73,7 +80,7 @@ def test_everything_is_as_before_however_it_ends(error):
             if error is not None:
                 raise error
 
-    with suppress(Stopped, KeyboardInterrupt):
+    with suppress(Stopped, KeyboardInterrupt), installed():
         explore(program)
     assert state_of_the_world() == before
 
@@ -125,7 +132,8 @@ def test_a_generator_made_in_a_run_is_a_real_one_after_it():
             kept.append(random.Random(0))
             return 0
 
-    explore(program)
+    with installed():
+        explore(program)
     assert kept[0].random() == np.random.default_rng(0).random()
     assert kept[1].random() == random.Random(0).random()
 
@@ -143,7 +151,8 @@ def test_a_second_function_in_the_same_run_draws_from_the_same_sources():
             first = np.random.default_rng(0).random()
             return bool(first < 0.5) == bool(np.random.default_rng(0).random() < 0.5)
 
-    assert explore(program).law == {True: 1}
+    with installed():
+        assert explore(program).law == {True: 1}
 
 
 def test_every_run_starts_from_the_same_states():
@@ -154,7 +163,8 @@ def test_every_run_starts_from_the_same_states():
             bool(random.random() < 0.5)
             return hash(str(state))
 
-    assert len(explore(program).law) == 1
+    with installed():
+        assert len(explore(program).law) == 1
 
 
 def test_an_exception_of_the_code_does_not_hide_a_draw_that_was_not_intercepted():

@@ -12,16 +12,9 @@ import numpy as np
 import pytest
 
 from rheo_proof.audit import python_float
-from rheo_proof.audit.patches import installed
 from tests.audit.sources import ONE_OF_FOUR, law, refused
 
 KINDS = {float: "a float", int: "an integer"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _once():
-    with installed():
-        yield
 
 
 def as_a_float():

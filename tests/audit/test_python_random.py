@@ -17,7 +17,6 @@ from random import random as drawn_by_name
 import pytest
 
 from rheo_proof.audit.exploring import Raised
-from rheo_proof.audit.patches import installed
 from tests.audit.sources import FAIR, ONE_OF_FOUR, halves, law, refused
 
 F = Fraction
@@ -27,12 +26,6 @@ OWN = Random(1)
 DRAW = OWN.random
 KEPT = {"draw": [random.random, (OWN.getrandbits,)]}
 UNTOUCHED = Random(2)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _once():
-    with installed():
-        yield
 
 
 class Biased(Random):
