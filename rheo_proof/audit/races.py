@@ -247,6 +247,36 @@ def _beaten(value: Any, rivals: Sequence[Scalar], largest: bool) -> bool:
     return True
 
 
+def _cut_off(cells: Sequence[Scalar]) -> bool:
+    """Whether all are functions of one latent, and some are cut off at a number: no noise with weights."""
+    return len({id(cell.latent) for cell in cells}) == 1 and any(map(_clamped, cells))
+
+
+def _clamped(cell: Scalar) -> bool:
+    return bool(cell.steps) and cell.steps[-1][0] == "clamp"
+
+
+def _best_of_one_latent(values: Sequence[Any], largest: bool) -> int:
+    """The first of the largest (or smallest), by comparing one after the other, as for `minimum(cdf, u * total)`."""
+    from rheo_proof.audit.arithmetic import apply, decide
+
+    def inside(value: Any) -> Any:
+        if not isinstance(value, Scalar) or not _clamped(value):
+            return value
+        _, low, high = value.steps[-1]
+        inner = Scalar(value.latent, value.steps[:-1])
+        if high is not None and decide(inner, "ge", high):
+            return high
+        return low if low is not None and decide(inner, "le", low) else inner
+
+    known = [inside(value) for value in values]
+    best = 0
+    for i, value in enumerate(known):
+        if apply("gt" if largest else "lt", value, known[best]):
+            best = i
+    return best
+
+
 def argmax(cells: Sequence[Any], largest: bool = True) -> Winner | int:
     """The index of the largest (or smallest) of some cells and constants; lazy if it is random. NaN wins, as in torch.
 
@@ -277,6 +307,8 @@ def order(cells: Sequence[Any], k: int, largest: bool = True) -> list[int]:
 
 def _order(cells: Sequence[Any], k: int, largest: bool) -> list[int]:
     values, racing = _field(cells, largest)
+    if k == 1 and _cut_off([values[i] for i in racing]) and not any(map(is_nan, values)):
+        return [_best_of_one_latent(values, largest)]
     ranked: list[int] = []
     plain = [i for i in range(len(values)) if i not in racing]
     nan = [i for i in plain if is_nan(values[i])]

@@ -57,6 +57,13 @@ def _same(x: Any, *_: Any) -> Any:
     return x
 
 
+def _next(x: Any, to: Any) -> Any:
+    """x itself: one float further is nothing to a number that is exact, but at the ends of its range."""
+    if isinstance(x, Cell) and not isinstance(to, Cell):
+        return x
+    return Opaque((x if isinstance(x, Cell) else to).latent.run, "nextafter", "towards a random number")
+
+
 ARITHMETIC: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "add": (("self", "other", "alpha"), _sum),
     "sub": (("self", "other", "alpha"), _difference),
@@ -66,6 +73,7 @@ ARITHMETIC: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "floor_divide": (("self", "other"), lambda x, y: _quotient(x, y, "floor")),
     "pow": (("self", "exponent"), lambda x, y: apply("pow", x, y)),
     "square": (("self",), lambda x: apply("pow", x, 2)),
+    "nextafter": (("self", "other"), _next),
     "neg": (("self",), lambda x: apply("neg", x)),
     "abs": (("self",), lambda x: apply("abs", x)),
     "reciprocal": (("self",), lambda x: apply("reciprocal", x)),
