@@ -10,9 +10,9 @@ from typing import Any
 from rheo_proof.audit.adapters import Step
 from rheo_proof.audit.cases import Case, Request
 from rheo_proof.audit.inputs import prompt
-from rheo_proof.exact.law import Law, normalised
+from rheo_proof.exact.law import Law, normalised, point
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import ONE, ZERO, Q
+from rheo_proof.exact.number import ZERO, Q
 
 # Targets that the functions make of the rows they are given
 
@@ -34,7 +34,7 @@ def joint_top_k_top_p(p: Law) -> Law:
 
 
 def best_token(p: Law) -> Law:
-    return normalised([ONE if x == p.index(max(p)) else ZERO for x in range(len(p))])
+    return point(list(p).index(max(p)), len(p))
 
 
 @dataclass(frozen=True)
@@ -199,3 +199,24 @@ HOW: dict[str, Asked] = {
 def how(function: Callable[..., Any]) -> Asked:
     """The question for a stranger; a chain with torch tensors unless said otherwise."""
     return HOW.get(function.__name__, asked())
+
+
+SMALL: dict[str, tuple[str, ...]] = {
+    "R16": ("R16",),
+    "R17a": ("R17",),
+    "R17b": ("R17",),
+    "R20a": ("R20",),
+    "R20b": ("R20",),
+    "R20c": ("R20-given",),
+    "R25": ("nan draft", "R17"),
+    "R33": ("R33", "R33-depths"),
+    "R34": ("R17",),
+    "R35a": ("R35",),
+    "R35b": ("R35",),
+    "R43": ("tenths",),
+}
+"""The tables on which a section shows; those named after it unless said otherwise."""
+
+
+def small(section: str) -> tuple[str, ...]:
+    return SMALL.get(section, (section,))

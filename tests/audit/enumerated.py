@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from rheo_proof.audit.exploring import Exploration, Run, explore
-from rheo_proof.audit.session import session
+from rheo_proof.audit.session import installation, session
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import Q, to_fraction
 from tests.audit.brute import Law
@@ -30,7 +30,8 @@ def explored(played: Fault | Right, function: Callable[..., Any]) -> Exploration
         with session(run, function):
             return played.outcome(function, dice)
 
-    return explore(program, Limits(5_000))
+    with installation():
+        return explore(program, Limits(5_000))
 
 
 def law_of(played: Fault | Right, function: Callable[..., Any]) -> Law:

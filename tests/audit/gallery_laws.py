@@ -62,7 +62,6 @@ DRAFTS = (
         law("5/6", "0", "1/6"),
         Fraction(1, 3),
         lambda: brute.token(P0, Q1, one_hot(0, 3)),
-        "contract broken",
     ),
     Fault(
         "R01",
@@ -75,7 +74,6 @@ DRAFTS = (
         law("1", "0"),
         Fraction(49, 100),
         lambda: brute.token(NEAR, NEAR, one_hot(0, 2)),
-        "contract broken",
     ),
     Fault(
         "R02",
@@ -88,7 +86,6 @@ DRAFTS = (
         law("5/6", "0", "1/6"),
         Fraction(1, 3),
         lambda: brute.token(P0, Q1, one_hot(0, 3)),
-        "contract broken",
     ),
     Fault(
         "R03",
@@ -101,7 +98,6 @@ DRAFTS = (
         law("4/7", "3/7", "0"),
         Fraction(1, 5),
         lambda: brute.token(P0, row("2/5", "3/10", "3/10"), row("4/7", "3/7", "0")),
-        "contract broken",
     ),
     Fault(
         "R06",
@@ -114,7 +110,6 @@ DRAFTS = (
         law("0", "1"),
         Fraction(11, 20),
         lambda: brute.token(beam_rows(()), beam_rows(()), one_hot(1, 2)),
-        "contract broken",
     ),
     Fault(
         "R09",
@@ -127,7 +122,6 @@ DRAFTS = (
         law("1/2", "1/2"),
         Fraction(15, 1000),
         lambda: brute.token(SHARP, SHARP, HALF),
-        "contract broken",
         exact=False,
     ),
 )

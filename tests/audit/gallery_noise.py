@@ -56,6 +56,7 @@ COINS = (
         law("1/2", "1/10", "2/5"),
         Fraction(1, 5),
         lambda: brute.last_coin(P0, 0),
+        "contract broken",
     ),
     Fault(
         "R28",
@@ -68,6 +69,7 @@ COINS = (
         law("1/10", "63/100", "27/100"),
         Fraction(3, 100),
         lambda: brute.clocks(THIRTIES, row("1/2", "1/4", "1/4")),
+        "contract broken",
     ),
     Fault(
         "R29",
@@ -80,6 +82,7 @@ COINS = (
         law("1", "0"),
         Fraction(1, 4),
         lambda: brute.twin_seeds(row("3/4", "1/4"), HALF),
+        "contract broken",
     ),
     Fault(
         "R29",
@@ -92,6 +95,7 @@ COINS = (
         law("1/2", "1/2"),
         Fraction(1, 4),
         lambda: brute.twin_seeds(row("1/4", "3/4"), HALF),
+        "contract broken",
     ),
     Fault(
         "R29",
@@ -104,6 +108,7 @@ COINS = (
         law("2/5", "3/10", "3/10"),
         Fraction(1, 5),
         lambda: brute.twin_seeds(Q0, P0),
+        "contract broken",
     ),
     Fault(
         "R30",
@@ -116,6 +121,7 @@ COINS = (
         {(0, 0): Fraction(1, 2), (1, 0): Fraction(1, 4), (1, 1): Fraction(1, 4)},
         Fraction(1, 4),
         lambda: brute.one_coin((HALF, HALF), (0, 0)),
+        "contract broken",
         first=2,
     ),
 )
@@ -188,6 +194,7 @@ ENDS = (
         {"none": Fraction(1, 2), "text behind the end": Fraction(1, 2)},
         Fraction(1, 2),
         lambda: either(HALF[1], "text behind the end", "none"),
+        "contract broken",
         first=0,
         read=behind_the_end,
     ),

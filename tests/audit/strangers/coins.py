@@ -59,8 +59,9 @@ def race(weights, generator):
 
 
 def noisy_step(ids, draft_model, target_model, draft_noise, recovery_noise):
-    q, p = draft_model(ids), target_model(ids)
+    q = draft_model(ids)
     x = race(q, draft_noise)
+    p = target_model(ids)
     if torch.rand((), dtype=p.dtype) * q[x] < p[x]:
         return [x, race(target_model([*ids, x]), recovery_noise)]
     return [race(torch.clamp_min(p - q, 0), recovery_noise)]
@@ -89,8 +90,9 @@ def draw(weights, u):
 
 
 def seeded_step(ids, draft_model, target_model, draft_rng, verify_rng):
-    q, p = draft_model(ids), target_model(ids)
+    q = draft_model(ids)
     x = draw(q, draft_rng.random())
+    p = target_model(ids)
     if verify_rng.random() < p[x] / q[x]:
         return [x]
     return [draw([max(a - b, 0) for a, b in zip(p, q, strict=True)], verify_rng.random())]
