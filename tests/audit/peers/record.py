@@ -26,7 +26,7 @@ from rheo_proof.audit.verdict import Verdict
 from rheo_proof.audit.words import decimal
 from rheo_proof.exact.model import key
 from rheo_proof.exact.number import to_fraction
-from tests.audit.peers.registry import PEERS, Peer
+from tests.audit.peers.registry import PEERS, TABLES, Peer
 
 RECORD = Path(__file__).with_name("verdicts.json")
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "audit-peers.md"
@@ -37,7 +37,14 @@ def audited(peer: Peer, **options: Any) -> Verdict:
     """The verdict on a peer, with what it prints and warns of dropped."""
     # Nothing is compiled: an audit interprets every operation.
     os.environ["TORCHDYNAMO_DISABLE"] = "1"
-    chosen = {"dtypes": ("float32",), "declared": peer.declared, "max_runs": MOST_RUNS, **options, **peer.options}
+    chosen = {
+        "dtypes": ("float32",),
+        "tables": TABLES,
+        "declared": peer.declared,
+        "max_runs": MOST_RUNS,
+        **options,
+        **peer.options,
+    }
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         return audit(peer.function, peer.adapter, **chosen)

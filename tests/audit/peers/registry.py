@@ -11,6 +11,11 @@ from typing import Any
 from rheo_proof.audit.naming import load
 
 FOLDER = "tests.audit.peers"
+TABLES = (
+    *("dyadic", "zeros", "disjoint", "short", "nan draft", "nan target"),
+    *("R01", "R01-equal", "R12", "R16", "R20", "R28", "R39"),
+)
+"""The tables of the battery on which verdicts are recorded; `command` runs the whole battery."""
 
 
 @dataclass(frozen=True)
