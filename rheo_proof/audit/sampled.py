@@ -89,10 +89,11 @@ class SampledReport:
     @property
     def levels(self) -> str:
         """The error rates in words."""
+        alarm = f"a lossless function is called biased with probability at most {self.alpha:g} on all tables together"
+        if self.refuted:
+            return alarm
         return (
-            f"error rates: a lossless function is called biased with probability at most {self.alpha:g} on all "
-            f"{len(self.tables)} tables together; one at total variation {self.eps:g} or more on a table is missed "
-            f"there with probability at most {self.beta:g}"
+            f"{alarm}, and one at a distance of {self.eps:g} or more on a table passes there with at most {self.beta:g}"
         )
 
     @property
@@ -101,10 +102,7 @@ class SampledReport:
         if self.refuted:
             first = self.refuted[0]
             return f"biased (statistically): {first.name}, {first.departure()}"
-        return (
-            f"not refuted: total variation below {self.eps:g} on every table, at these error rates: false alarm "
-            f"{self.alpha:g} for all tables, miss {self.beta:g} for each"
-        )
+        return f"not refuted: total variation below {self.eps:g} on every table, at these error rates"
 
     def lines(self) -> list[str]:
         """The verdict, its error rates, and a line for each table."""

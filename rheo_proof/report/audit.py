@@ -227,7 +227,7 @@ def closing(verdict: Verdict) -> str:
     """The last line: the verdict, with what it rests on where that is not the enumeration of everything."""
     if verdict.sampled is not None:
         headline = verdict.sampled.headline
-        return f"{headline[0].upper()}{headline[1:]}. {verdict.basis[0].upper()}{verdict.basis[1:]}."
+        return f"{headline[0].upper()}{headline[1:]}: {verdict.basis}."
     if verdict.basis:
         return f"{decided(verdict)} {verdict.basis[0].upper()}{verdict.basis[1:]}."
     return decided(verdict)
