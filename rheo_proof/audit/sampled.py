@@ -92,9 +92,7 @@ class SampledReport:
         alarm = f"a lossless function is called biased with probability at most {self.alpha:g} on all tables together"
         if self.refuted:
             return alarm
-        return (
-            f"{alarm}, and one at a distance of {self.eps:g} or more on a table passes there with at most {self.beta:g}"
-        )
+        return f"{alarm}; one at a distance of {self.eps:g} or more on a table passes there with at most {self.beta:g}"
 
     @property
     def headline(self) -> str:

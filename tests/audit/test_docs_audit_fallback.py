@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from math import log
 from pathlib import Path
 
@@ -29,17 +30,24 @@ def without_times(text: str) -> str:
     return " ".join(re.sub(r"in [\d.]+ s", "in T s", text).split())
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("page")
+    (made / "kernel.py").write_text(PROGRAM, "utf-8")
+    return made
+
+
 def test_the_page_shows_runs_of_both_modes() -> None:
     assert [re.findall(r"--mode (\w+)", command) for command, _ in RUNS] == [["piecewise"], ["sampled"], ["sampled"]]
 
 
 @pytest.mark.parametrize(("command", "shown"), RUNS)
 def test_a_command_prints_what_the_page_shows(
-    command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, shown: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RHEO_SEED", raising=False)
-    monkeypatch.chdir(tmp_path)
-    Path("kernel.py").write_text(PROGRAM, "utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.delitem(sys.modules, "kernel", raising=False)
     with separate_ledger():
         run = prove_here(*shlex.split(command))
     assert run.err == ""
