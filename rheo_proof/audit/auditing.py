@@ -219,7 +219,7 @@ def audit(
     ...         residual = [max(0.0, a - b) for a, b in zip(p, q)]
     ...         return emitted + random.choices(range(len(p)), residual)
     ...     return emitted + random.choices(range(len(p)), target_probs[len(draft_tokens)])
-    >>> audit(verify, "chain", arrays="list", tables=["halves"], dtypes=["float64"]).kind
+    >>> audit(verify, "chain", arrays="list", tables=["dyadic"], dtypes=["float64"]).kind
     'lossless'
     """
     if not callable(function):

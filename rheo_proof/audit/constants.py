@@ -51,12 +51,12 @@ def constant(value: Any) -> Constant | None:
 
 def finite(c: Constant) -> bool:
     """Whether it is a rational."""
-    return not isinstance(c, float)
+    return type(c) is not float
 
 
 def is_nan(c: Constant) -> bool:
-    """Whether it is NaN."""
-    return isinstance(c, float) and math.isnan(c)
+    """Whether it is NaN; a random number, which `isinstance` takes for a float, is not."""
+    return type(c) is float and c != c
 
 
 def _rational(value: Decimal) -> Constant:

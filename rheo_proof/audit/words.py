@@ -27,8 +27,8 @@ def decimal(value: Fraction, digits: int = 4) -> str:
 def shown(value: Fraction) -> str:
     """A fraction with its decimal; a long one as `~` and its decimal; a whole number alone.
 
-    >>> shown(Fraction(5, 6)), shown(Fraction(1)), shown(Fraction(1, 3**40))
-    ('5/6 (0.8333)', '1', '~ 8.2e-20')
+    >>> shown(Fraction(5, 6)), shown(Fraction(1)), shown(Fraction(1, 3**60))
+    ('5/6 (0.8333)', '1', '~ 2.4e-29')
     """
     text = str(value)
     if value.denominator == 1:

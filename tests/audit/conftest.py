@@ -9,6 +9,9 @@ import pytest
 from rheo_proof.audit.session import installation
 
 
+collect_ignore = ["triton_kernel.py"]  # a program of its own, for where triton is installed
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _installed() -> Iterator[None]:
     with installation():
