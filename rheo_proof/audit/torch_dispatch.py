@@ -75,7 +75,10 @@ class Watch(_Mode):  # type: ignore[misc]
             and any(type(each) is AuditTensor and each.store.ids is not None for each in relatives)
         ):
             return self._guarded(func, info, args, kwargs, relatives)
-        return self._outputs(info, func(*values, **named), args, kwargs, relatives)
+        result = func(*values, **named)
+        if info.out:
+            _overwritten(info, kwargs)
+        return self._outputs(info, result, args, kwargs, relatives)
 
     def _operand(self, value: Any, relatives: list[Any]) -> Any:
         if type(value) is AuditTensor:
@@ -150,6 +153,7 @@ class Watch(_Mode):  # type: ignore[misc]
         if result is NotImplemented:
             if call.settle():
                 result = genuine(lambda: call.func(*map(unwrap, args), **_each(kwargs)))
+                _overwritten(info, kwargs)
                 return self._outputs(info, result, args, kwargs, relatives)
             result = _opaque(call)
         if info.mutable:
@@ -165,6 +169,19 @@ def _lost(result: Any, relatives: list[Any], view: bool) -> bool:
     random = [each for each in relatives if type(each) is AuditTensor and each.store.ids is not None]
     strangers = [each for each in random if each.store is not result.store]
     return len(strangers) == len(random) > 0 if view else any(shares(result.value, each.value) for each in strangers)
+
+
+def _overwritten(info: Info, kwargs: dict[str, Any]) -> None:
+    """Results have been written into tensors that were given for them: nothing there is random any more."""
+    for name in info.out:
+        target = kwargs.get(name)
+        for each in target if isinstance(target, (list, tuple)) else [target]:
+            if type(each) is not AuditTensor:
+                continue
+            if each.size() != each.value.size():
+                refuse(info.name, "the result has another shape than the tensor it goes to")
+            if each.store.ids is not None:
+                each.store.view(each.value).zero_()
 
 
 def _each(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -152,22 +152,26 @@ def searchsorted(call: Call) -> Any:
     """Where numbers fall in sorted rows, not decided: the bisection that torch does, question by question."""
     if call.settle():
         return NotImplemented
-    if call["sorter"] is not None or not isinstance(call["self"], torch.Tensor):
+    if call["sorter"] is not None:
         return NotImplemented
     right = bool(call["right"]) or call["side"] == "right"
-    return _located(call, call.tensor("sorted_sequence"), call.tensor("self"), right)
+    return _located(call, call.tensor("sorted_sequence"), right)
 
 
 @handles("bucketize")
 def bucketize(call: Call) -> Any:
     """The same with one row of boundaries."""
-    if call.settle() or not isinstance(call["self"], torch.Tensor):
+    if call.settle():
         return NotImplemented
-    return _located(call, call.tensor("boundaries"), call.tensor("self"), bool(call["right"]))
+    return _located(call, call.tensor("boundaries"), bool(call["right"]))
 
 
-def _located(call: Call, sorted_rows: AuditTensor, numbers: AuditTensor, right: bool) -> AuditTensor:
+def _located(call: Call, sorted_rows: AuditTensor, right: bool) -> AuditTensor:
     result = call.plain()
+    given = call["self"]
+    if not isinstance(given, torch.Tensor):
+        given = torch.tensor(given, dtype=sorted_rows.value.dtype)
+    numbers = call.as_audited(given)
     one_row = sorted_rows.value.dim() == 1
     rows = rows_of(sorted_rows, [sorted_rows.value.dim() - 1])
     wanted = items(numbers)

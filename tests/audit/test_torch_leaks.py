@@ -117,6 +117,11 @@ def resize_the_result() -> bool:
     return bool(out[0] < 1.25)
 
 
+def resize_a_known_result() -> torch.Tensor:
+    out = torch.empty(0)
+    return torch.add(torch.ones(2), 1, out=out)
+
+
 REFUSED = {
     "another type": (lambda: uniform().view(torch.int32)[0] > 5, "another type"),
     "another type of a token": (lambda: token().view(torch.float64), "another type"),
@@ -132,6 +137,7 @@ REFUSED = {
     "set": (lambda: torch.zeros(2).set_(uniform()), "set_"),
     "resize": (lambda: uniform().resize_(1), "resize_"),
     "result of another shape": (resize_the_result, "shape"),
+    "known result of another shape": (resize_a_known_result, "shape"),
     "pickle": (lambda: pickle.dumps(uniform()), "pickling"),
     "copy": (lambda: copy.copy(uniform()), "pickling"),
     "save": (lambda: torch.save(uniform(), io.BytesIO()), "pickling"),
@@ -139,7 +145,7 @@ REFUSED = {
     "memory": (lambda: ctypes.c_float.from_address(uniform().data_ptr()).value, "address"),
     "storage": (lambda: uniform().untyped_storage()[0], "storage"),
     "old storage": (lambda: uniform().storage()[0], "storage"),
-    "exchange": (lambda: torch.from_dlpack(uniform()), ""),
+    "exchange": (lambda: torch.from_dlpack(uniform()), "memory"),
     "exchange with NumPy": (lambda: np.from_dlpack(uniform()), "memory"),
     "capsule": (lambda: torch.utils.dlpack.to_dlpack(uniform()), "memory"),
     "NumPy": (lambda: np.asarray(uniform()), "array"),
@@ -150,7 +156,7 @@ REFUSED = {
     "unknown in place": (lambda: uniform().erfinv_() < 0.5, "erfinv_"),
     "unknown": (lambda: uniform().erfinv() < 0.5, "erfinv"),
     "unknown with a shape": (lambda: uniform().unique(), "unique"),
-    "close": (lambda: torch.allclose(uniform(), torch.ones(2)), ""),
+    "close": (lambda: torch.allclose(uniform(), torch.ones(2)), "allclose"),
     "splits read in C": (lambda: torch.tensor_split(torch.arange(3), token()), "tensor_split"),
     "thread": (lambda: in_a_thread(lambda: float(torch.rand(1))), "not seen"),
     "look in a thread": (look_in_a_thread, "does not see"),
@@ -231,6 +237,12 @@ def in_inference_mode() -> torch.Tensor:
     return torch.stack([v[1] < 0.25, drawn[0] == 1])
 
 
+def overwritten() -> torch.Tensor:
+    out = torch.rand(2)
+    torch.add(token(), torch.tensor([1]), out=out[:1])
+    return out[0] == 1
+
+
 def decided_in_part() -> torch.Tensor:
     accepted = torch.rand(4) < 0.5
     accepted[:2].unsqueeze(0).expand(2, 2).tolist()
@@ -255,6 +267,7 @@ LAWS = {
     "vmap": (lambda: torch.func.vmap(lambda x: x < 0.25)(torch.rand(1))[0], BELOW),
     "inference": (in_inference_mode, {(i, j): BELOW[i] * BELOW[not j] for i in BELOW for j in BELOW}),
     "decided in part": (decided_in_part, {True: F(1, 16), False: F(15, 16)}),
+    "overwritten": (overwritten, {True: F(1, 4), False: F(3, 4)}),
     "shared token": (share_a_token, ONE),
     "token outside": (write_a_token_outside, {(0, 0, 0): F(1, 4), (1, 0, 0): F(3, 4)}),
     "array": (lambda: int(np.asarray(token())[0]), ONE),
