@@ -93,6 +93,7 @@ class Run(Draws):
         self.taken: list[int] = []
         self.weight = ONE
         self.decisions: list[Decision] = []
+        self.over = False
 
     def choose(self, weights: Sequence[Q], what: str, drawn: Site = NOWHERE) -> int:
         """Branch: one of several outcomes with these positive probabilities, which sum to exactly 1.
@@ -110,6 +111,10 @@ class Run(Draws):
         return self._branch((ZERO,) * ways, what)
 
     def _branch(self, weights: tuple[Q, ...], what: str, drawn: Site = NOWHERE) -> int:
+        if self.over:
+            raise unsound(
+                f"{what} belongs to an earlier run: the function keeps random numbers from one call to the next"
+            )
         position = len(self.taken)
         question = (what, weights)
         if position < len(self.script):
@@ -200,6 +205,7 @@ def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:
         _current = before
     # What is lazy in the outcome is decided now, as part of the run.
     hash(outcome)
+    run.over = True
     if pending:
         # The audited code caught what it must not catch.
         raise pending[0]

@@ -173,9 +173,9 @@ class RandomArray(NDArrayOperatorsMixin):
         return RandomArray(found, self.dtype) if isinstance(found, ndarray) else _element(found, self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if not has_cells(value):
-            value = np.asarray(value, dtype=self.dtype)
-        self.cells[concrete(index)] = objects(value)
+        if has_cells(value):
+            value = RandomArray(objects(value)).astype(self.dtype)
+        self.cells[concrete(index)] = objects(np.asarray(value, dtype=self.dtype))
 
     def __len__(self) -> int:
         return len(self.cells)

@@ -240,6 +240,8 @@ class Twins:
                 pair.before, pair.saved = now, saved(pair.real)
             if pair.twin.known != now:
                 pair.rewind()
+        for guarded in GUARDED:
+            guarded.settle()
 
     def check(self) -> None:
         """Refuses what has moved without an audited draw: a generator of before, or a guarded one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,19 @@ def _methods(real: type) -> dict[str, Callable[..., Any]]:
     return {name: _method(name) for name in names}
 
 
+def _shares(kind: Any) -> bool:
+    """Whether a shallow copy draws from the same bit generator, as in newer versions of NumPy."""
+    real = kind(MT19937(0))
+    return bool(copy.copy(real)._bit_generator is real._bit_generator)
+
+
+_SHARES: dict[Any, bool] = {kind: _shares(kind) for kind in (Generator, RandomState)}
+
+
+def _copied_bits(kind: type, bits: Any) -> Any:
+    return bits if _SHARES[kind] else copy.deepcopy(bits)
+
+
 class _Generator(Generator):
     source: Source
 
@@ -64,6 +78,12 @@ class _Generator(Generator):
         bits = twins().of(bit_generator)
         super().__init__(bits)
         self.source = Source(Generator(bits), bits)
+
+    def __reduce__(self) -> Any:
+        return copied, ("Generator", self.source.bits)
+
+    def __copy__(self) -> Any:
+        return copied("Generator", _copied_bits(Generator, self.source.bits))
 
 
 class _State(RandomState):
@@ -80,6 +100,12 @@ class _State(RandomState):
         """As of the real one."""
         self.source.outside("seed", (fresh_seed() if seed is None else seed,), {})
 
+    def __reduce__(self) -> Any:
+        return copied, ("RandomState", self.source.bits)
+
+    def __copy__(self) -> Any:
+        return copied("RandomState", _copied_bits(RandomState, self.source.bits))
+
     def set_state(self, state: Any) -> None:
         """As of the real one: the noise that followed this state follows it again."""
         self.source.outside("set_state", (state,), {})
@@ -93,6 +119,11 @@ def _stand_in(name: str, base: type, real: type) -> Any:
 
 AuditGenerator = _stand_in("Generator", _Generator, Generator)
 AuditState = _stand_in("RandomState", _State, RandomState)
+
+
+def copied(name: str, bits: Any) -> Any:
+    """A stand-in on a copied bit generator."""
+    return (AuditGenerator if name == "Generator" else AuditState)(bits)
 
 
 def default_rng(seed: Any = None) -> Any:

@@ -23,7 +23,7 @@ from rheo_proof.audit.draws import Draws
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.replacing import Swap, replace
 from rheo_proof.audit.sites import is_foreign
-from rheo_proof.audit.streams import active, streams_of
+from rheo_proof.audit.streams import Streams, active, streams_of
 
 
 def _numpy_layer() -> Any:
@@ -82,16 +82,16 @@ class Patches:
             _numpy.twins().rewind()
         # Between runs the process may draw what it likes.
         self._instances = python_random.states([instance for instance, _ in self._instances])
-        with streams_of(run):
+        with streams_of(run) as streams:
             try:
                 yield
             except Exception:
-                self._check()
+                self._check(streams)
                 raise
-            self._check()
+            self._check(streams)
 
-    def _check(self) -> None:
-        python_random.check(self._instances)
+    def _check(self, streams: Streams) -> None:
+        python_random.check([*self._instances, *streams.instances])
         if _numpy is not None:
             _numpy.twins().check()
 
@@ -165,6 +165,9 @@ def _installed_package(file: str) -> str | None:
 
 def is_audited(file: str, packages: set[str]) -> bool:
     """Whether calls of `float` in this file are rewritten."""
+    if file.startswith("<"):
+        # Typed in, or a doctest.
+        return not file.startswith("<frozen")
     if not is_foreign(file):
         return False
     package = _installed_package(file)

@@ -155,6 +155,9 @@ def _made(self: Any, x: Any = None) -> None:
     _seed_of_a_real_one(self, x)
     self.seed(x)
     self.gauss_next = None
+    streams = active()
+    if streams is not None:
+        streams.instances.append((self, CORE.getstate(self)))
 
 
 def _getstate(self: Any) -> Any:

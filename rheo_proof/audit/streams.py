@@ -22,8 +22,8 @@ T = TypeVar("T")
 class Streams:
     """The draws from generators in one run, by the state in which they found the generator.
 
-    `generators` are the twins of instances of `random.Random`, `made` the generators made in this run: nothing that was
-    drawn from is forgotten before the end of the run.
+    `generators` are the twins of instances of `random.Random`, `instances` those made in this run, with their states,
+    `made` the generators of NumPy made in it: nothing is forgotten before the end of the run.
     """
 
     def __init__(self, run: Draws) -> None:
@@ -32,6 +32,7 @@ class Streams:
         self._results: dict[Hashable, tuple[object, list[Variable]]] = {}
         self.generators: dict[int, tuple[object, object]] = {}
         self.made: list[object] = []
+        self.instances: list[tuple[object, object]] = []
 
     def name(self, state: Hashable, kind: Hashable) -> Hashable:
         """The name of the noise that a draw of this kind finds in this state. Refuses another kind from that state."""

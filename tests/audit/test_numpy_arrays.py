@@ -190,6 +190,18 @@ def test_one_number_read_twice_is_one_number():
     assert law(same) == {True: 1}
 
 
+def test_what_is_written_into_an_array_has_its_dtype():
+    def written():
+        u, mask = np.random.rand(2), np.random.rand(2) < 0.5
+        mask[0] = u[0]
+        counts = mask.astype(int)
+        counts[1] = 2.75
+        u[1] = 1
+        return bool(mask[0]), int(counts[1]), float(u[1])
+
+    assert law(written) == {(True, 2, 1.0): 1}
+
+
 def test_a_race_by_rows():
     def rows():
         noise = np.random.exponential(size=(2, 2))

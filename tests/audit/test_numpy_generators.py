@@ -216,6 +216,7 @@ SAME = {
     "carried over from Python": _from_python,
     "copy": lambda: (lambda rng: equal(rng, copy.deepcopy(rng)))(default_rng(0)),
     "pickle": lambda: (lambda rng: equal(rng, pickle.loads(pickle.dumps(rng))))(default_rng(0)),
+    "copy of a global": lambda: equal(UNTOUCHED, copy.deepcopy(UNTOUCHED)),
     "spawned alike": lambda: equal(default_rng(0).spawn(1)[0], default_rng(0).spawn(1)[0]),
     "decided alike": lambda: default_rng(0).integers(2) == default_rng(0).integers(2),
     "scaled": lambda: bool(default_rng(0).random() < 0.5) == bool(default_rng(0).uniform(0.0, 4.0) < 2.0),
@@ -226,6 +227,29 @@ SAME = {
 @pytest.mark.parametrize("same", SAME.values(), ids=SAME)
 def test_equal_states_give_equal_noise(once, same):
     assert law(same) == SHARED
+
+
+COPIES = {
+    "Generator": lambda: (lambda rng: (copy.copy(rng).random(), rng.random()))(default_rng(0)),
+    "RandomState": lambda: (lambda rng: (copy.copy(rng).rand(), rng.rand()))(np.random.RandomState(0)),
+}
+REALLY = {name: len(set(numbers())) == 1 for name, numbers in COPIES.items()}
+"""Whether a copy and the original give the same number, as found before anything is patched."""
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_shallow_copy_shares_its_noise_if_it_does_in_numpy(once, name):
+    found = law(lambda: len({bool(u < 0.5) for u in COPIES[name]()}) == 1)
+    assert found == (SHARED if REALLY[name] else FAIR)
+
+
+def test_what_happens_between_runs_is_nobodys_business(once):
+    bits = np.random.PCG64(0)
+    real = type(GENERATOR).__mro__[2](bits)
+    assert law(lambda: bool(np.random.rand() < 0.5)) == FAIR
+    real.random()
+    assert law(lambda: bool(np.random.rand() < 0.5)) == FAIR
+    assert "not intercepted" in refused(lambda: real.random())
 
 
 def _two_in_a_row():

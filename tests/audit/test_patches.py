@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rheo_proof.audit import python_float
-from rheo_proof.audit.errors import AuditError, NotEnumerable
+from rheo_proof.audit.errors import AuditError, NotEnumerable, Unsound
 from rheo_proof.audit.exploring import Raised, explore
 from rheo_proof.audit.patches import Patches, installed, patched
 from rheo_proof.audit.scalars import Cell, Lazy, Scalar
@@ -187,6 +187,27 @@ def test_nothing_random_is_left_when_the_code_swallows_everything():
 
     with pytest.raises(NotEnumerable):
         law(swallows)
+
+
+def test_a_random_number_that_is_kept_for_the_next_run_is_noticed():
+    kept = []
+
+    def keeps():
+        u = random.random()
+        kept.append(u)
+        if random.random() < 0.5:
+            return 0
+        return 1 + bool(kept[0] < 0.25)
+
+    def caches():
+        if not kept:
+            kept.append(int(np.random.choice(2)))
+        return kept[0]
+
+    for function in (keeps, caches):
+        kept.clear()
+        with pytest.raises(Unsound, match=r"earlier run|cannot be repeated"):
+            law(function)
 
 
 def test_a_fair_coin_by_every_road_at_once():

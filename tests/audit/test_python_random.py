@@ -151,8 +151,9 @@ HIDDEN = {random.random, OWN.getrandbits}
         lambda: [draw(1) if draw.__name__ == "getrandbits" else draw() for draw in HIDDEN],
         lambda: Biased.__mro__[2].random(OWN),
         lambda: Random.__mro__[1].random(random._inst),
+        lambda: Random.__mro__[1].random(Random(0)),
     ],
-    ids=["kept in a set", "bare method", "bare method of the module's"],
+    ids=["kept in a set", "bare method", "bare method of the module's", "bare method of a new one"],
 )
 def test_a_draw_that_is_not_intercepted_is_noticed(draw):
     before = random.getstate(), OWN.getstate()
