@@ -13,13 +13,25 @@ from rheo_proof.audit.adapters.ready import TREE
 from rheo_proof.audit.adapters.verify import Verify
 from rheo_proof.audit.drafts import Drafting
 
+HF_NAMES = {
+    "candidate_input_ids": "input_ids",
+    "candidate_logits": "draft_logits",
+    "new_logits": "target_logits",
+    "is_done_candidate": "done",
+    "last_assistant_token_is_eos": "done",
+    "max_matches": "K",
+}
+"""Parameters of assisted generation, the earlier ones too."""
+
 
 def hf(**options: Any) -> Verify:
     """(candidate ids [1,S], candidate logits [1,K,V], length K, new logits [1,K+1,V], whether the candidate is done)
     -> (valid tokens [1,n+1], n matches). The ids start with a prompt; a candidate is done after an end of sequence."""
     usual = {
         "name": "hf",
-        "order": ("input_ids[1,S]", "draft_logits[1,K,V]", "K", "target_logits[1,K+1,V]", "done"),
+        "order": ("input_ids", "draft_logits", "K", "target_logits", "done"),
+        "axes": {"input_ids": ("1", "S"), "draft_logits": ("1", "K", "V"), "target_logits": ("1", "K+1", "V")},
+        "names": HF_NAMES,
         "returns": "tokens,length",
     }
     return Verify(**{**usual, **options})
@@ -34,7 +46,9 @@ def vllm(**options: Any) -> Verify:
     usual = {
         "name": "vllm",
         "batched": True,
-        "order": ("target_probs", "bonus_token[B,1]", "draft_probs", "draft_tokens"),
+        "order": ("target_probs", "bonus_token", "draft_probs", "draft_tokens"),
+        "axes": {"bonus_token": ("1",)},
+        "names": {"target_with_bonus_probs": "target_probs", "seeded_seqs": "none"},
         "returns": "padded",
     }
     return Verify(**{**usual, **options})

@@ -116,17 +116,21 @@ class Verify:
         """One call, its randomness taken from `source` as far as it is ours. Nothing is intercepted here."""
         source.phase("draft")
         known = self.arguments_of(function)
-        proposal = self.proposed(case, request, source)
+        kinds = {a.role.kind for a in known if a.role is not None}
+        reported = "draft_logits" if "draft_logits" in kinds else "draft_probs"
+        proposal = self.proposed(case, request, source, reported)
         inputs = self.inputs(case, request, proposal, source)
+        if proposal.rows is not None:
+            inputs.given[reported] = proposal.rows
         values = {a.parameter: a.constant if a.role is None else inputs.value(a.parameter, a.role) for a in known}
         source.phase("verify")
         outcome = self.answer.outcome(call(function, known, values), inputs, source, case.vocab)
         return replace(outcome, changed=inputs.changed(), reported=proposal.reported)
 
-    def proposed(self, case: Case, request: Request, source: Source) -> Proposal:
+    def proposed(self, case: Case, request: Request, source: Source, reported: str) -> Proposal:
         """A draft of the request that is read: drawn by us, or by the drafter."""
         if self.drafter is not None:
-            return asked(self.drafter, case, request, source, "logits" if self._logits() else "probs")
+            return asked(self.drafter, case, request, source, reported.removeprefix("draft_"))
         draft = self.drafting.draw(case, request.index, request.context, lambda law, what: pick(source, law, what))
         return Proposal(draft)
 
@@ -135,8 +139,7 @@ class Verify:
         drafts = tuple(
             proposal.draft if b == request.index else self.drafting.held(case, request, b) for b in range(case.batch)
         )
-        given = {} if proposal.rows is None else {("draft_logits" if self._logits() else "draft_probs"): proposal.rows}
-        return Inputs(case, request, self.drafting, drafts, source, float(self.temperature), given)
+        return Inputs(case, request, self.drafting, drafts, source, float(self.temperature))
 
     def target(self, case: Case, request: Request) -> ToyModel:
         """What the emitted string, completed, has to follow."""
@@ -148,10 +151,8 @@ class Verify:
 
     def slack(self, case: Case) -> Q:
         """A bound on the relative error of an entry of a row as it is handed over."""
-        return max(case.deviation, logit_slack(case, float(self.temperature)) if self._logits() else ZERO)
-
-    def _logits(self) -> bool:
-        return any("logits" in text for text in (*self.order, *self.roles.values()))
+        logits = any("logits" in text for text in (*self.order, *self.roles.values()))
+        return max(case.deviation, logit_slack(case, float(self.temperature)) if logits else ZERO)
 
 
 def logit_slack(case: Case, temperature: float = 1.0) -> Q:
