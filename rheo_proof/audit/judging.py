@@ -54,8 +54,8 @@ class Judged:
     `model` has the target rows that the output should follow; `lost` is the distance from the target p itself, which
     differs only where another target was declared. `law` is that of emitted strings; `failures` are runs that raised or
     returned no emitted string, with their probability; `impossible` is an emitted string that ends with a token of
-    target probability 0. `allowed` is the distance that roundings, guards inside noise and a tolerance that was asked
-    for explain.
+    target probability 0. `comparable`: the draft was drawn by us, as the ratio rule's draft is. `allowed` is the
+    distance that roundings, guards inside noise and a tolerance that was asked for explain.
     """
 
     case: Case
@@ -70,6 +70,7 @@ class Judged:
     accepted: Fraction
     baseline: Baseline
     impossible: Prefix | None = None
+    comparable: bool = False
     runs: int = 0
     changed: tuple[str, ...] = ()
 
@@ -101,7 +102,7 @@ def judge(
 ) -> Judged:
     """Compare the law of an exploration with the target `model` of its request, or with what was declared instead."""
     meant = declared.target(model) if declared else model
-    law, failures, accepted, changed = sorted_out(exploration)
+    law, failures, accepted, changed = sorted_out(exploration, model.depth, case.table.eos is None)
     drafted = max((len(o.drafted) for o in exploration.law if isinstance(o, Outcome)), default=0)
     longest = max(max(map(len, law), default=0), model.depth + 1)
     allowed = rounding_bound(case, slack, max(longest, drafted + 1)) + exploration.slack + tolerance
@@ -121,13 +122,22 @@ def judge(
         accepted=to_fraction(accepted),
         baseline=baseline,
         impossible=impossible(law, meant),
+        comparable=drafted > 0 and not any(isinstance(o, Outcome) and o.reported for o in exploration.law),
         runs=exploration.runs,
         changed=changed,
     )
 
 
-def sorted_out(exploration: Exploration) -> tuple[dict[Prefix, Q], dict[str, Q], Q, tuple[str, ...]]:
-    """The law of emitted strings, the failures, the expected number of accepted draft tokens, the changed inputs."""
+def sorted_out(
+    exploration: Exploration, depth: int = 0, endless: bool = False
+) -> tuple[dict[Prefix, Q], dict[str, Q], Q, tuple[str, ...]]:
+    """The law of emitted strings, the failures, the expected number of accepted draft tokens, the changed inputs.
+
+    A string that is the whole draft and nothing else is read as accepted; where longer strings show that a bonus token
+    follows an accepted draft, and nothing ends a string before it, its last token was no accepted one.
+    """
+    longest = max((len(o.tokens) for o in exploration.law if isinstance(o, Outcome)), default=0)
+    bonus = endless and longest > depth > 0
     law: dict[Prefix, Q] = {}
     failures: dict[str, Q] = {}
     accepted = ZERO
@@ -137,7 +147,7 @@ def sorted_out(exploration: Exploration) -> tuple[dict[Prefix, Q], dict[str, Q],
             changed |= dict.fromkeys(outcome.changed)
             if not outcome.fault:
                 law[outcome.tokens] = law.get(outcome.tokens, ZERO) + mass
-                accepted += mass * outcome.accepted
+                accepted += mass * (min(outcome.accepted, len(outcome.tokens) - 1) if bonus else outcome.accepted)
                 continue
         text = failure(outcome)
         failures[text] = failures.get(text, ZERO) + mass

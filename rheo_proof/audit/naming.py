@@ -81,8 +81,10 @@ def load_file(path: str) -> ModuleType:
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    name = file.stem if file.stem not in sys.modules else f"audited_{file.stem}"
-    spec = importlib.util.spec_from_file_location(name, file)
+    known = sys.modules.get(file.stem)
+    again = known is not None and getattr(known, "__file__", None) == str(file.resolve())
+    name = file.stem if known is None or again else f"audited_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:
         raise AuditError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)

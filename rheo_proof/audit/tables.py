@@ -90,6 +90,11 @@ def table(name: str | Table) -> Table:
 
 
 def battery(dtypes: Iterable[str] = ("float32", "float64"), toys: bool = True) -> tuple[Case, ...]:
-    """All cases: the battery, and the tables of the reports without repetitions, in each type."""
+    """All cases: the battery, and the tables of the reports without repetitions, in each type.
+
+    Rows whose sum is off by a rounding of float32 are no rows in float64, and many samplers refuse them.
+    """
     tables = [*BATTERY, *(dict.fromkeys(TOYS.values()) if toys else ())]
-    return tuple(Case(table, dtype) for dtype in dtypes for table in tables)
+    return tuple(
+        Case(table, dtype) for dtype in dtypes for table in tables if dtype == "float32" or "short" not in table.tags
+    )

@@ -10,7 +10,8 @@ From what the battery showed, in this order:
 4. `contract broken`, if the law is right, but a token of target probability 0 can be emitted, the input is changed, or
    a row of nan is accepted.
 5. `not enumerable`, if nothing of this was found and a case could not be decided.
-6. `lossless but slower than the ratio rule`, if fewer draft tokens are accepted than by the ratio rule on some case.
+6. `lossless but slower than the ratio rule`, if fewer draft tokens are accepted than by the ratio rule on some case;
+   never said of functions that draft by themselves, since their drafts may be others.
 7. `lossless`.
 
 Where draws were tested and no law was found (mode `sampled`), it is `biased` or `not refuted`.
@@ -181,7 +182,9 @@ def kind_of(
 
 
 def slower(judged: Judged) -> bool:
-    """Whether fewer draft tokens are accepted than by the ratio rule, roundings and guards apart."""
+    """Whether fewer draft tokens are accepted than by the ratio rule on the same drafts, roundings and guards apart."""
+    if not judged.comparable:
+        return False
     room = max(judged.allowed, judged.distance, to_fraction(GUARD)) * (judged.case.length + 1)
     return judged.accepted + room < judged.baseline.ratio
 

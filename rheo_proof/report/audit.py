@@ -11,7 +11,6 @@ from rich.console import Console
 
 from rheo_proof.audit.judging import GUARD, Judged
 from rheo_proof.audit.lines import Departure
-from rheo_proof.audit.sites import Site
 from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, Verdict
 from rheo_proof.audit.words import decimal, shown, string
 from rheo_proof.exact.model import key
@@ -35,9 +34,9 @@ def show_audit(console: Console, verdict: Verdict) -> None:
     for finding in verdict.findings:
         label = "Remark" if finding.remark else "Found"
         on = f" [{finding.case}{others(finding.others)}]" if finding.case else ""
-        console.print(f"{label}: {finding.topic}: {finding.text}{on}.", soft_wrap=True)
+        console.print(near(f"{label}: {finding.topic}: {finding.text}{on}."), soft_wrap=True)
     for line in undecided_lines(verdict):
-        console.print(line, soft_wrap=True)
+        console.print(near(line), soft_wrap=True)
     for line in [*speed_lines(verdict), *counts(verdict), *coverage(verdict)]:
         console.print(line, soft_wrap=True)
     console.print(closing(verdict), soft_wrap=True)
@@ -102,14 +101,13 @@ def wrong_lines(judged: Judged, departure: Departure | None, verdict: Verdict) -
     if departure.site is None:
         yield f"Where it departs: {what}; line not found."
     else:
-        yield f"Where it departs: {place(departure.site)}: {departure.source}"
+        yield near(f"Where it departs: {departure.site}: {departure.source}")
         yield f"  ({what})"
 
 
-def place(site: Site) -> str:
-    """A line, by its path from here if that is shorter."""
-    near = os.path.relpath(site.file)
-    return f"{near if len(near) < len(site.file) else site.file}:{site.line}"
+def near(text: str) -> str:
+    """A text with paths from here."""
+    return text.replace(os.path.join(os.getcwd(), ""), "")
 
 
 def speed_lines(verdict: Verdict) -> Iterator[str]:
