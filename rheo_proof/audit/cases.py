@@ -58,7 +58,7 @@ class Table:
 
     `read`: the requests whose output is looked at, one after another; the others are there as company. `shift` is
     added to logits made of the rows, for faults that show only far from 0. `eos`: the token after which nothing may be
-    emitted.
+    emitted. `dtypes`: the types in which the battery hands it over.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Table:
     read: tuple[int, ...] = (0,)
     shift: float = 0.0
     eos: int | None = None
+    dtypes: tuple[str, ...] = DTYPES
 
     def pair(self, request: int, prefix: Prefix) -> tuple[Values, Values]:
         """The intended target and draft rows."""

@@ -108,6 +108,9 @@ _LIST: dict[str, Table] = {
     ),
     "R39": _toy("R39", "a certain draft of the second token", _everywhere("5 3 2 / 0 1 0"), tags="one-hot"),
     "R45": _toy("R45", "two best tokens", _everywhere("2 2 1 / 1 1 2"), tags="ties"),
+    "R45-near": _toy(
+        "R45-near", "two tokens that half precision takes for equal", _everywhere("1048575 1048577 / 1 1")
+    ),
 }
 
 TOYS: dict[str, Table] = {number: table for numbers, table in _LIST.items() for number in numbers.split()}

@@ -87,6 +87,7 @@ SMALL_TREE = {
     "method": "fixed",
     "roles": {"tokens": "draft_tokens", "coins": "uniforms[N+1]", "coin_for_final": "uniforms[]"},
 }
+LISTS = {"arrays": "list", "roles": {"candidates": "draft_tokens", "rows": "target_probs"}}
 IDS = {"roles": {"ids": "draft_tokens"}}
 SEEDED = {"returns": "tokens", "roles": {"ids": "input_ids"}}
 THREE = ("tenths", "thirds", "R17")
@@ -167,6 +168,10 @@ HOW: dict[str, Asked] = {
         ("relaxed", "single_threshold"),
         asked(roles={"candidates": "draft_tokens"}, declared="thresholds of 1/2 and 1/4"),
     ),
+    "plausible_is_enough": asked(**LISTS, declared="p of at least 1/4 is enough"),
+    "nothing_is_enough": asked(**LISTS),
+    "sample_then_compare": asked(arrays="list", roles={"rows": "target_probs"}),
+    "argmax_then_compare": asked(arrays="list", roles={"rows": "target_probs"}),
     "strict": asked(roles={"candidates": "draft_tokens"}),
     "blended": asked(declared="mix 1/2"),
     "guesses_checked_greedily": asked(
@@ -214,6 +219,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "R35a": ("R35",),
     "R35b": ("R35",),
     "R43": ("tenths",),
+    "R45": ("R45", "R45-near"),
 }
 """The tables on which a section shows; those named after it unless said otherwise."""
 

@@ -22,7 +22,7 @@ class Fault:
     section: str
     about: str
     faulty: Callable[..., Any]
-    twin: Callable[..., Any] | None
+    twin: Callable[..., Any]
     toy: Toy
     play: Play
     expected: Law

@@ -73,6 +73,8 @@ CODE: dict[str, str] = {
     "single_threshold": "u < p[x] or p[x] >= 0.25",
     "blended": "p = lerp(p, q, 0.5)",
     "guesses_checked_greedily": "ok = guess == p.argmax(-1), sample the last token",
+    "plausible_is_enough": "if rows[i][x] >= 0.25 or random.random() < rows[i][x]",
+    "argmax_then_compare": "row.index(max(row)) == x",
     "fixed_siblings_dense_q": "top-k siblings, u < p[x] / q[x]",
     "best_token_must_match": "ok = draft == p.argmax(-1)",
     "stale_row_of_q": "q = cache[step - 1]",

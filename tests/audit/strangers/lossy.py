@@ -1,5 +1,7 @@
 """Lossy on purpose: thresholds that raise acceptance, a mix as the reference, guesses checked greedily."""
 
+import random
+
 import torch
 
 
@@ -64,3 +66,25 @@ def guesses_checked_by_sampling(guesses, p):
     own = torch.multinomial(p, 1).squeeze(-1)
     hits = (guesses == own[:-1]).cumprod(0).sum()
     return own[: hits + 1]
+
+
+# The same without torch: lists of floats
+
+
+def without(row, x):
+    return [0.0 if y == x else w for y, w in enumerate(row)]
+
+
+def draw(row):
+    return random.choices(range(len(row)), row)[0]
+
+
+def plausible_is_enough(candidates, rows, enough=0.25):
+    for i, x in enumerate(candidates):
+        if rows[i][x] < enough and not random.random() < rows[i][x]:
+            return [*candidates[:i], draw(without(rows[i], x))]
+    return [*candidates, draw(rows[-1])]
+
+
+def nothing_is_enough(candidates, rows):
+    return plausible_is_enough(candidates, rows, enough=float("inf"))

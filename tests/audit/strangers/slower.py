@@ -97,3 +97,28 @@ def greedy_on_the_rows_given(ids, p):
 def greedy_on_rounded_rows(ids, p):
     """What another batch shape does to rows that are almost tied."""
     return greedy_on_the_rows_given(ids, p.half())
+
+
+# The same two rules on lists
+
+
+def python_choice(row):
+    return random.choices(range(len(row)), weights=row, k=1)[0]
+
+
+def sample_then_compare(draft, rows):
+    out = []
+    for x, row in zip(draft, rows[:-1], strict=True):
+        out.append(python_choice(row))
+        if out[-1] != x:
+            return out
+    return [*out, python_choice(rows[-1])]
+
+
+def argmax_then_compare(draft, rows):
+    out = []
+    for x, row in zip(draft, rows[:-1], strict=True):
+        out.append(row.index(max(row)))
+        if out[-1] != x:
+            return out
+    return [*out, python_choice(rows[-1])]

@@ -1,0 +1,55 @@
+"""docs/audit-faults.md: its tables are the gallery that the auditor finds again, and its names are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rheo_proof.audit.verdict import LOSSLESS, SLOWER
+from tests.audit.audits import how, small
+from tests.audit.gallery import CODE, GALLERY, HEADINGS, table
+from tests.audit.gallery_correct import CORRECT
+from tests.audit.strangers import slower
+from tests.audit.test_faults_gallery import swept
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "audit-faults.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_gallery_as_its_command_prints_it() -> None:
+    assert "python -m tests.audit.gallery" in PAGE
+    assert table().strip() in PAGE
+    assert len(table().splitlines()) > len(GALLERY) + 3 * len(HEADINGS)
+
+
+def test_every_fault_has_its_line_of_code() -> None:
+    assert {fault.name for fault in GALLERY} == set(CODE)
+    assert {fault.family for fault in GALLERY} == set(HEADINGS)
+
+
+def test_the_page_names_every_correct_verifier() -> None:
+    part = PAGE.split("## No false alarm")[1]
+    assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == [right.name for right in CORRECT]
+
+
+WORRIES = re.findall(r"^\| (.*?) \| .* \| (.*?) \|$", PAGE.split("## Worries")[1].split("\n## ")[0], re.MULTILINE)[2:]
+
+
+@pytest.mark.parametrize(
+    ("row", "function", "section"),
+    [
+        (0, slower.fixed_siblings_one_hot, "R41"),
+        (1, slower.own_sample_must_match, "R42"),
+        (2, slower.missing_q_is_one_hot, "R43"),
+        (3, slower.greedy_on_the_rows_given, "R45"),
+    ],
+)
+def test_a_worry_has_the_verdict_of_the_page(row: int, function: object, section: str) -> None:
+    assert len(WORRIES) == 4
+    assert callable(function)
+    assert how(function) is not how(len)
+    verdict = swept(function, tables=small(section), dtypes=["float64"])
+    assert verdict.kind == WORRIES[row][1]
+    assert verdict.kind in {LOSSLESS, SLOWER}
