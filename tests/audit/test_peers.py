@@ -1,4 +1,4 @@
-"""Public packages: recorded verdicts and the page that shows them, and the audits again where a package is installed."""
+"""Public packages: recorded verdicts, the page that shows them, and the audits again where a package is installed."""
 
 from __future__ import annotations
 
