@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rheo_proof.audit.boxes import NotBoxes
+from rheo_proof.audit.breakpoints import Floats
 from rheo_proof.exact.chance import Sample
 from rheo_proof.exact.errors import InputError
 from rheo_proof.exact.number import ONE, Q
@@ -63,6 +64,7 @@ class Rolled(Plain):
         super().__init__(dtype, arrays)
         self.generator = generator
         self._dice = Sample(generator)
+        self._floats = Floats(dtype)
 
     def choose(self, weights: Sequence[Q], what: str) -> int:
         """Roll exact dice."""
@@ -73,8 +75,9 @@ class Rolled(Plain):
         return self.generator.getrandbits(BITS[self.dtype]) / (1 << BITS[self.dtype])
 
     def exponential(self) -> float:
-        """Minus the logarithm of a uniform in (0, 1)."""
-        return -math.log((self.generator.getrandbits(52) + 0.5) / (1 << 52))
+        """Minus the logarithm of a uniform in (0, 1), rounded to the type."""
+        value = -math.log((self.generator.getrandbits(52) + 0.5) / (1 << 52))
+        return self._floats.value(self._floats.ordinal(value))
 
     def seed(self) -> int:
         """62 random bits."""

@@ -144,7 +144,7 @@ class RaceSearch(Search):
         """Whether fresh uniforms and exponentials agree with all cells; if not, the panel grows or cells are cut."""
         self.races = [self.race(cell) for cell in self.cells]
         points = [
-            (k, self.inside(cell.box), tuple(self.generator.expovariate(1.0) for _ in range(self.rows * self.size)))
+            (k, self.inside(cell.box), tuple(self.exponential() for _ in range(self.rows * self.size)))
             for k, cell in enumerate(self.cells)
             for _ in range(ceil(to_fraction(density * self.volume(cell.box))))
         ]
@@ -166,6 +166,10 @@ class RaceSearch(Search):
             self.answers = Answers(self.on_panel, self.floats)
             self.cells = [part for k, cell in enumerate(self.cells) for part in self.carved(cell.box, odd.get(k, []))]
         return not contradicted
+
+    def exponential(self) -> float:
+        """A random exponential, rounded to the type."""
+        return self.floats.value(self.floats.ordinal(self.generator.expovariate(1.0)))
 
     def learn(self, noise: Noise, first: bool) -> None:
         """Noise that contradicted a cell joins the panel, the first of a round."""

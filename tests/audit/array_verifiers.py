@@ -126,6 +126,26 @@ def product_of_coins(draft_tokens: Array, draft_probs: Array, target_probs: Arra
     return verified(draft_tokens, draft_probs, target_probs, coins, uniforms[:, -1])
 
 
+# Exponentials as arguments, for one request
+
+
+def raced(draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array, exponentials: Array) -> Array:
+    return race(draft_tokens, draft_probs, target_probs, uniforms, exponentials, residual)
+
+
+def raced_and_wrong(
+    draft_tokens: Array, draft_probs: Array, target_probs: Array, uniforms: Array, exponentials: Array
+) -> Array:
+    return race(draft_tokens, draft_probs, target_probs, uniforms, exponentials, whole_target)
+
+
+def race(tokens: Array, q: Array, p: Array, coins: Array, noise: Array, recovery: Recovery) -> Array:
+    for k, x in enumerate(tokens):
+        if coins[k] * q[k, x] >= p[k, x]:
+            return np.append(tokens[:k], (recovery(p[k], q[k]) / noise[k]).argmax())
+    return np.append(tokens, (p[-1] / noise[-1]).argmax())
+
+
 # Uniforms drawn out of sight
 
 

@@ -72,6 +72,14 @@ def test_the_laws_are_those_of_the_exact_mode(function: Callable[..., Any]) -> N
     assert piecewise.allowed < Fraction(1, 10**4)
 
 
+@pytest.mark.parametrize(("function", "kind"), [(verifiers.raced, LOSSLESS), (verifiers.raced_and_wrong, BIASED)])
+def test_exponentials_as_arguments_are_raced(function: Callable[..., Any], kind: str) -> None:
+    roles = {"uniforms": "uniforms[K]", "exponentials": "exponentials[K+1,V]"}
+    verdict = verdict_on(function, "piecewise", options={"arrays": "numpy", "roles": roles}, eps=EPS)
+    assert verdict.kind == kind
+    assert (verdict.counted.drawn, verdict.distance > Fraction(1, 10)) == (7, kind == BIASED)
+
+
 def test_an_end_that_emits_the_impossible_is_found() -> None:
     verdict = verdict_on(verifiers.accepts_at_zero, "piecewise", eps=EPS)
     assert verdict.kind == BROKEN
