@@ -92,8 +92,8 @@ def in_mode(
 def probes_for(eps: Any) -> int:
     """Fresh random points that a law wrong by `eps` survives with probability at most `MISS`.
 
-    >>> probes_for("1/100")
-    2419
+    >>> probes_for("1/100"), probes_for(0.001)
+    (2419, 24190)
     """
     distance = distance_from(eps)
     if not distance > LEAST:

@@ -156,12 +156,12 @@ def sampled_audit(
                 told(done, len(pairs))
             strings = Strings(function, adapter, case, request, watch)
             label = f"{name}, {table_name(case, request)}"
-            found, refuted = tested(strings, string_law(strings.model), eps, whole / len(pairs), power, label)
+            found, refuted = checked(strings, string_law(strings.model), eps, whole / len(pairs), power, label)
             tables.append(SampledTable(case, request, found, refuted, worst_cells(found.counts, found.target, 1)[0]))
     return SampledReport(tuple(tables), level(eps, "eps"), whole, power)
 
 
-def tested(
+def checked(
     sampler: Callable[[Any, int], list[Hashable]],
     law: dict[Hashable, Q],
     eps: Any,
