@@ -8,7 +8,6 @@ import pytest
 
 from rheo_proof.audit.session import installation
 
-
 collect_ignore = ["triton_kernel.py"]  # a program of its own, for where triton is installed
 
 
