@@ -7,8 +7,10 @@ one once everything in it has been decided, or is refused.
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,12 @@ from rheo_proof.exact.number import Q
 
 FLOAT = np.dtype(np.float64)
 _plain_array = np.array
+
+
+@cache
+def takes(function: Callable[..., Any]) -> inspect.Signature:
+    """What a function can be called with."""
+    return inspect.signature(function)
 
 
 def boxed(values: Iterable[Any], shape: Sequence[int]) -> Any:

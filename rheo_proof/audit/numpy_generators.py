@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from numpy.random import MT19937, PCG64, BitGenerator, Generator, RandomState
 
 from rheo_proof.audit.errors import refuse
+from rheo_proof.audit.numpy_arrays import takes
 from rheo_proof.audit.numpy_bits import GUARDED_CLASSES, Like, Twins, fresh_seed
 from rheo_proof.audit.numpy_draws import DRAWS, REASONS
 from rheo_proof.audit.numpy_sources import Source
@@ -43,7 +43,7 @@ def _method(name: str) -> Callable[..., Any]:
             refuse(f"{name} of a NumPy generator", REASONS.get(name, ""))
         draw = DRAWS[name]
         try:
-            inspect.signature(draw).bind(self.source, streams, *args, **named)
+            takes(draw).bind(self.source, streams, *args, **named)
         except TypeError:
             refuse(f"{name} of a NumPy generator with these arguments")
         return draw(self.source, streams, *args, **named)

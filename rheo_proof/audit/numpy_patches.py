@@ -13,7 +13,7 @@ from rheo_proof.audit.numpy_bits import GUARDED_CLASSES, Guarded
 from rheo_proof.audit.numpy_elementwise import ufunc_called
 from rheo_proof.audit.numpy_functions import function_called
 from rheo_proof.audit.numpy_generators import AuditGenerator, AuditState, default_rng, new_twins, standing_in, twins
-from rheo_proof.audit.python_random import Refused
+from rheo_proof.audit.python_system import Refused
 from rheo_proof.audit.replacing import Hidden, Swap
 from rheo_proof.audit.scalars import Cell, Lazy
 from rheo_proof.audit.streams import active

@@ -77,3 +77,9 @@ def frozen(value: Any) -> Hashable:
     if isinstance(value, (list, tuple)):
         return tuple(map(frozen, value))
     return repr(value)
+
+
+def no_out(out: Any) -> None:
+    """Refuse an array that is to be filled."""
+    if out is not None:
+        refuse("a NumPy draw with out=", "an array of floats cannot hold random numbers")

@@ -18,7 +18,7 @@ from random import Random
 from types import FunctionType, TracebackType
 from typing import Any
 
-from rheo_proof.audit import python_float, python_math, python_random
+from rheo_proof.audit import python_float, python_math, python_random, python_system
 from rheo_proof.audit.draws import Draws
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.replacing import Swap, replace
@@ -56,7 +56,7 @@ class Patches:
         with ExitStack() as stack:
             stack.callback(python_random.patch_classes())
             swaps = [Swap(each, each) for each in living[Random]]
-            functions = {**python_math.wrapped(), **python_random.operating_system()}
+            functions = {**python_math.wrapped(), **python_system.operating_system()}
             swaps += [Swap(old, new, in_globals=True) for old, new in functions.items()]
             if _numpy is not None:
                 stack.callback(_numpy.patch_cells())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import _random
 import itertools
-import os
 import struct
 from collections.abc import Callable, Iterable
 from random import Random, SystemRandom
@@ -17,7 +16,7 @@ from typing import Any
 
 from rheo_proof.audit.draws import exact_weights
 from rheo_proof.audit.errors import refuse
-from rheo_proof.audit.replacing import Hidden
+from rheo_proof.audit.python_system import SYSTEM_PATCHES
 from rheo_proof.audit.scalars import Cell, Lazy
 from rheo_proof.audit.streams import Streams, active
 from rheo_proof.exact.number import ONE
@@ -90,10 +89,8 @@ _real_below = Random._randbelow  # type: ignore[attr-defined]
 
 def _randbelow(self: Any, n: int, *args: Any, **named: Any) -> int:
     streams = active()
-    if streams is None:
+    if streams is None or type(self).getrandbits is not Random.getrandbits:
         return int(_real_below(self, n, *args, **named))
-    if isinstance(self, SystemRandom):
-        refuse("SystemRandom", "the operating system's randomness is not enumerated")
 
     def step(twin: Any) -> None:
         while n and twin.getrandbits(n.bit_length()) >= n:
@@ -213,25 +210,12 @@ _originals = {name: getattr(Random, name) for name in _PATCHES}
 for _name, _function in _PATCHES.items():
     # A bound method is found again by the name of its function.
     _function.__name__ = _originals[_name].__name__
-_SYSTEM = ("random", "getrandbits", "randbytes")
-
-
-def _system(name: str) -> Callable[..., Any]:
-    original = vars(SystemRandom)[name]
-
-    def method(self: Any, *args: Any) -> Any:
-        if active() is not None:
-            refuse("SystemRandom", "the operating system's randomness is not enumerated")
-        return original(self, *args)
-
-    method.__name__ = name
-    return method
 
 
 def patch_classes() -> Callable[[], None]:
     """Replace the primitives of `Random` and `SystemRandom`; returns what puts them back."""
     undo: list[tuple[type, str, Any]] = []
-    for cls, patches in ((Random, _PATCHES), (SystemRandom, {name: _system(name) for name in _SYSTEM})):
+    for cls, patches in ((Random, _PATCHES), (SystemRandom, SYSTEM_PATCHES)):
         for name, function in patches.items():
             undo.append((cls, name, vars(cls).get(name)))
             setattr(cls, name, function)
@@ -244,36 +228,6 @@ def patch_classes() -> Callable[[], None]:
                 setattr(cls, name, before)
 
     return restore
-
-
-class Refused(Hidden):
-    """A function that is refused in a run."""
-
-    __slots__ = ("__name__", "original", "reason")
-
-    def __init__(self, original: Callable[..., Any], reason: str) -> None:
-        self.original = original
-        self.reason = reason
-        self.__name__ = original.__name__
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        if active() is not None:
-            refuse(self.__name__, self.reason)
-        return self.original(*args, **named)
-
-    def __getattr__(self, name: str) -> Any:
-        """What a class has, which may be drawn from, too."""
-        if active() is not None:
-            refuse(self.__name__, self.reason)
-        return getattr(self.original, name)
-
-
-def operating_system() -> dict[Callable[..., Any], Refused]:
-    """Functions that ask the operating system for random bytes, and the bare generator; what takes their place."""
-    reason = "the operating system's randomness is not enumerated"
-    names = [name for name in ("urandom", "getrandom") if hasattr(os, name)]
-    bare: dict[Callable[..., Any], Refused] = {CORE: Refused(CORE, "only random.Random is followed")}
-    return bare | {getattr(os, name): Refused(getattr(os, name), reason) for name in names}
 
 
 def states(instances: Iterable[Any]) -> list[tuple[Any, Any]]:

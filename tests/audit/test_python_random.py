@@ -35,6 +35,13 @@ class Biased(Random):
         return super().random() / 2
 
 
+class Counting(Random):
+    """A generator of its own, which is not random at all."""
+
+    def getrandbits(self, k):
+        return 1
+
+
 QUARTERS = {
     "random": lambda: random.random() < 0.25,
     "by name": lambda: drawn_by_name() < 0.25,
@@ -218,6 +225,16 @@ def test_other_states_give_other_noise(different):
 )
 def test_different_draws_from_one_state_are_refused_as_shared(mixed):
     assert "share their noise" in refused(lambda: mixed() is None)
+
+
+def test_a_subclass_with_bits_of_its_own_is_not_random():
+    class Later(Random):
+        def random(self):
+            return 0.75
+
+    assert law(lambda: (Counting(0).randrange(4), Later(0).choices([0, 1, 2, 3])[0], Later(0).uniform(0, 4))) == {
+        (1, 3, 3.0): 1
+    }
 
 
 def test_errors_are_those_of_the_module():
