@@ -7,9 +7,12 @@ from fractions import Fraction
 
 import pytest
 
+from rheo_proof.audit.adapters import Verify, find
+from rheo_proof.audit.cases import Case
 from rheo_proof.audit.exploring import explore
 from rheo_proof.audit.outcomes import Outcome
 from rheo_proof.audit.session import installation
+from rheo_proof.audit.tables import table
 from rheo_proof.exact.number import ZERO
 from rheo_proof.exact.step import StepLaw
 
@@ -60,3 +63,25 @@ def every(function, adapter, cases=None):
         if not case.tags & {"nan", "short"}
         for request in adapter.requests(case)
     }
+
+
+TENTHS = Case(table("tenths"), "float64")
+DYADIC = Case(table("dyadic"), "float64")
+TINY = 1e-12
+
+
+def plain(name="chain", **options):
+    return find(name, arrays="list", **options)
+
+
+def told(case, roles, returns=(0,), **options):
+    """The arguments that a function with these roles gets, one call for each run."""
+    calls = []
+
+    def spy(**arguments):
+        calls.append(arguments)
+        return list(returns)
+
+    adapter = Verify(arrays="list", roles=roles, **options)
+    explore(adapter.program(spy, case, adapter.requests(case)[0]))
+    return calls
