@@ -26,7 +26,7 @@ def test_every_peer_is_recorded_with_its_version_in_the_order_of_the_registry() 
         held = RECORDED[peer.name]
         assert (held["package"], bool(held["version"])) == (peer.package, True)
         assert f"| {peer.package} | {held['version']} | `{peer.verifier}` | {held['kind']} |" in record.table(RECORDED)
-    assert len({held['package'] for held in RECORDED.values()}) >= 5
+    assert len({held["package"] for held in RECORDED.values()}) >= 5
 
 
 def test_the_page_is_what_its_command_writes() -> None:
@@ -97,7 +97,7 @@ def test_what_the_module_needs_is_missed_and_so_is_a_package_that_is_not_there(p
 def test_the_verdict_is_the_recorded_one(peer: Peer) -> None:
     held = RECORDED.get(peer.name)
     if held is None:
-        pytest.skip('no verdict is recorded')
+        pytest.skip("no verdict is recorded")
     if peer.version is None:
         pytest.skip(f"{peer.package} is not installed (docs/audit-peers.md says how)")
     if peer.version != held["version"]:
