@@ -42,7 +42,7 @@ def test_siblings_that_cannot_be_distinct_are_left_out():
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_recursive_rejection_of_independent_candidates_is_right_everywhere(count):
     adapter = plain("siblings", count=count)
-    names = ["tenths", "thirds", "zeros"] if count == 3 else [t.name for t in BATTERY if t.length < 3]
+    names = ["tenths", "thirds", "zeros"] if count == 3 else [t.name for t in BATTERY if t.length < 3 and t.vocab < 4]
     cases = [case for case in adapter.cases(("float64",), names) if case.batch == 1]
     answers = every(on_lists.recursive, adapter, cases)
     assert len(answers) >= 12
@@ -69,7 +69,7 @@ def test_candidates_that_are_fixed_are_right_by_breaking_sticks_and_wrong_by_the
 @pytest.mark.parametrize("method", ["iid", "fixed"])
 def test_trees_are_verified_level_by_level(method):
     adapter = plain("tree", parents=(-1, -1, 0), method=method)
-    cases = adapter.cases(("float64",), ["tenths", "thirds", "zeros"])
+    cases = adapter.cases(("float64",), ["tenths", "zeros"])
     for (case, request), answer in every(on_lists.tree, adapter, cases).items():
         assert answer.distance < TINY, case.name
         assert abs(answer.accepted - adapter.baseline(case, request).ratio) < TINY
