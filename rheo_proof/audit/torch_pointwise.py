@@ -112,11 +112,62 @@ def elementwise(call: Call, names: Sequence[str], action: Callable[..., Any], co
 
 @handles(*ARITHMETIC)
 def arithmetic(call: Call) -> Any:
-    """Arithmetic: lazy operands are decided first, and then perhaps nothing random is left."""
+    """Arithmetic: lazy operands are decided first, and then perhaps nothing random is left. Integers may wait."""
+    if call.info.base in WHOLE and call.plain().dtype is torch.int64:
+        return whole_numbers(call)
     if call.settle():
         return NotImplemented
     names, action = ARITHMETIC[call.info.base]
     return elementwise(call, names, action)
+
+
+WHOLE: dict[str, tuple[str, ...]] = {
+    "add": ("self", "other", "alpha"),
+    "sub": ("self", "other", "alpha"),
+    "mul": ("self", "other"),
+}
+"""Arithmetic that integers take part in without being decided, with the arguments that count."""
+
+
+def whole_numbers(call: Call) -> AuditTensor:
+    """Sums, differences and products of 64-bit integers, decided when somebody looks."""
+    base = call.info.base
+    sign = -1 if base == "sub" else 1
+
+    def total(x: Any, y: Any, alpha: Any) -> Any:
+        return _total(x, y, sign * (1 if alpha is None else alpha))
+
+    return elementwise(call, WHOLE[base], _product if base == "mul" else total, convert=False)
+
+
+def _product(x: Any, y: Any) -> Any:
+    """x y; of a condition and a number, the number is looked at only where the condition holds."""
+    for one, other in ((x, y), (y, x)):
+        if not isinstance(one, Cell) and one == 0:
+            return 0
+        if not isinstance(one, Cell) and one == 1 and not isinstance(other, Question):
+            return other
+    first, second = (y, x) if isinstance(y, Question) else (x, y)
+
+    def decide() -> int:
+        factor = int(value_of(first))
+        return wrapped(factor * int(value_of(second))) if factor else 0
+
+    return Lazy(decide, "product of integers")
+
+
+def _total(x: Any, y: Any, factor: int) -> Any:
+    """x + factor y."""
+    if not isinstance(y, Cell) and y == 0 and not isinstance(x, Question):
+        return x
+    if not isinstance(x, Cell) and x == 0 and factor == 1 and not isinstance(y, Question):
+        return y
+    return Lazy(lambda: wrapped(int(value_of(x)) + factor * int(value_of(y))), "sum of integers")
+
+
+def wrapped(number: int) -> int:
+    """What 64 bits hold of it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 @handles(*ORDERS)
