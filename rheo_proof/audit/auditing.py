@@ -150,7 +150,7 @@ class Audit:
                 found = self.explore(worst.case, worst.request)
                 self.findings += causes(found, lambda **how: self.again(worst, **how), worst.case.name)
                 where = line(found, worst)
-            except LimitReached:
+            except (LimitReached, NotEnumerable, Unsound):
                 pass  # The line and the cause stay unknown; the refutation stands.
         if self.usage.shared and all(finding.topic != contract.SHARED for finding in self.findings):
             at = contract.most(self.usage.shared_at)

@@ -80,6 +80,11 @@ class Judged:
         return to_fraction(sum(self.failures.values(), ZERO))
 
     @property
+    def only_fails(self) -> bool:
+        """Whether the runs that emit nothing usable are all that is wrong."""
+        return 0 < self.failing >= self.distance - max(self.allowed, to_fraction(GUARD))
+
+    @property
     def departs(self) -> bool:
         """Whether the law is not the target's, roundings and guards apart."""
         return self.distance > max(self.allowed, to_fraction(GUARD))

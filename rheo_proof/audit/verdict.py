@@ -9,7 +9,7 @@ From what the battery showed, in this order:
 3. `biased`, if the law departs otherwise.
 4. `contract broken`, if the law is right, but a token of target probability 0 can be emitted, the input is changed, or
    a row of nan is accepted.
-5. `not enumerable`, if nothing of this was found and a case could not be decided.
+5. `not enumerable`, if nothing of this was found and a case could not be decided, or there was no law to judge.
 6. `lossless but slower than the ratio rule`, if fewer draft tokens are accepted than by the ratio rule on some case;
    never said of functions that draft by themselves, since their drafts may be others.
 7. `lossless`.
@@ -87,7 +87,7 @@ class Speed:
     worst: Judged | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """What an audit found. `kind` is a key of `STATUS`; `findings` is everything; `worst` holds the counterexample.
 
@@ -121,6 +121,9 @@ class Verdict:
     def passes(self) -> bool:
         """Whether nothing speaks against the function, in the mode that was asked for."""
         return self.lossless or self.kind == NOT_REFUTED
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.kind!r}, {self.function!r}, adapter={self.adapter!r}, laws={len(self.judged)})"
 
     @property
     def lossless(self) -> bool:
@@ -169,12 +172,12 @@ def kind_of(
     if any(finding.cause and not finding.remark for finding in findings):
         return BROKEN
     if departing:
-        if all(each.failing for each in departing):
+        if all(each.only_fails for each in departing):
             return BROKEN
         return BIASED if declared is None or declared.weight is not None else LOSSY
     if any(f.topic in (IMPOSSIBLE, CHANGED, NAN, LENGTHS, FAILING) and not f.remark for f in findings):
         return BROKEN
-    if undecided:
+    if undecided or not judged:
         return UNDECIDED
     if declared is not None and declared.weight is not None and any(each.lost > each.allowed for each in judged):
         return LOSSY
@@ -217,7 +220,7 @@ def smallest(judged: Sequence[Judged]) -> Judged | None:
         string = len(wrong.string) if wrong else 0
         digits = len(f"{wrong.expected}{wrong.actual}") if wrong else 0
         plain = "dyadic" in each.case.tags and digits <= READABLE
-        return (bool(each.failing), each.case.batch, each.case.vocab, string, not plain, each.case.length, digits)
+        return (each.only_fails, each.case.batch, each.case.vocab, string, not plain, each.case.length, digits)
 
     return min((each for each in judged if each.departs), key=size, default=None)
 

@@ -254,9 +254,13 @@ def decided(verdict: Verdict) -> str:
         return f"LOSSY BY DESIGN: {verdict.declared.text}: {tv}{rest}."
     if verdict.kind == BROKEN:
         topics = list(dict.fromkeys(f.topic for f in verdict.findings if not f.remark))
-        law = f"; {tv}" if verdict.worst is not None else "; the law itself is right"
+        right = "; the law itself is right" if verdict.judged else "; no law is known"
+        law = f"; {tv}" if verdict.worst is not None else right
         return f"CONTRACT BROKEN: {'; '.join(topics)}{law}{rest}."
-    return f"NOT ENUMERABLE: {open_cases} of {open_cases + len({j.case.name for j in verdict.judged})} cases."
+    if not verdict.undecided:
+        return "NOT ENUMERABLE: these tables have no law."
+    cases = {one.case for one in verdict.undecided} | {judged.case.name for judged in verdict.judged}
+    return f"NOT ENUMERABLE: {open_cases} of {several(len(cases), 'case')}."
 
 
 def as_text(verdict: Verdict) -> str:

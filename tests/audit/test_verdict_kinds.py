@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -123,6 +124,24 @@ def test_what_is_not_enumerated_is_never_lossless() -> None:
     assert some.undecided
     assert some.kind == UNDECIDED
     assert verdict_on(plain.right, timeout=0).kind == UNDECIDED
+
+
+def test_tables_without_a_law_prove_nothing() -> None:
+    verdict = verdict_on(plain.right, ("nan draft", "nan target"))
+    assert (verdict.kind, verdict.judged, verdict.undecided) == (UNDECIDED, (), ())
+    assert closing(verdict) == "NOT ENUMERABLE: these tables have no law."
+    assert verdict_on(plain.everything, ("nan draft",)).kind == BROKEN
+
+
+def test_failures_do_not_hide_a_bias_beside_them() -> None:
+    def both(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
+        if random.random() < 0.125:
+            raise RuntimeError("out of luck")
+        return plain.from_target(draft_tokens, draft_probs, target_probs)
+
+    verdict = verdict_on(both, ("dyadic",))
+    assert (verdict.kind, found(verdict)) == (BIASED, {topics.FAILING})
+    assert verdict_on(plain.raising, ("dyadic",)).kind == BROKEN
 
 
 def test_a_refutation_stands_though_other_cases_are_open() -> None:
