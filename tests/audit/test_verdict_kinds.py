@@ -16,7 +16,7 @@ from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, UN
 from rheo_proof.report.audit import closing
 from tests.audit import plain
 
-TABLES = ("dyadic", "tenths", "zeros", "R45", "R20-given", "nan draft")
+TABLES = ("dyadic", "zeros", "R20-given", "nan draft")
 
 
 def verdict_on(function: Callable[..., Any], tables: tuple[str, ...] = TABLES, **options: Any) -> Verdict:
