@@ -145,6 +145,11 @@ def current() -> Run:
     return _current
 
 
+def in_a_run() -> bool:
+    """Whether audited code is being run."""
+    return _current is not None
+
+
 def explore(
     program: Callable[[Run], Hashable],
     limits: Limits | None = None,

@@ -18,6 +18,7 @@ from numpy import ndarray
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from rheo_proof.audit.errors import refuse
+from rheo_proof.audit.exploring import in_a_run
 from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar
 from rheo_proof.exact.number import Q
 
@@ -228,7 +229,7 @@ class RandomArray(NDArrayOperatorsMixin):
         return memoryview(self.plain("memory of random numbers"))
 
     def __repr__(self) -> str:
-        return f"<random numbers of shape {self.shape}>"
+        return repr(self.plain("the text of random numbers")) if in_a_run() else f"<random numbers, {self.shape}>"
 
     def __copy__(self) -> RandomArray:
         return self.copy()

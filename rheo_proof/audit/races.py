@@ -80,7 +80,7 @@ def _form(steps: Sequence[Step]) -> tuple[Q, int, tuple[Any, ...], Q] | None:
     """What is done to L = log u = -E: (rate, sign, shape, guard), or None.
 
     First linear in E, then perhaps its inverse, or s log E + b; whatever follows is a suffix that all cells of a race
-    must share.
+    must share, and which is strictly monotone.
     """
     sign, scale, guard = -1, ONE, ZERO  # the value is sign * scale * E
     position = 0
@@ -106,6 +106,9 @@ def _form(steps: Sequence[Step]) -> tuple[Q, int, tuple[Any, ...], Q] | None:
     rest = steps[position:]
     if not rest:
         return ONE / scale, sign, ("linear",), guard
+    if any(step[0] == "clamp" for step in rest):
+        # A number that is cut off ties with others: which of them wins is not said by their clocks.
+        return None
     if rest[0] == ("inv",):
         # sign / (scale E); a factor belongs to the rate.
         c = ONE

@@ -46,6 +46,17 @@ def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
     return method
 
 
+def _comparison(name: str) -> Callable[..., Any]:
+    """A comparison in Python, decided now: a float compares to a bool, and code may ask `is True`."""
+    compare = _operation(name)
+
+    def method(self: Any, other: Any) -> Any:
+        answer = compare(self, other)
+        return answer.settle() if isinstance(answer, Lazy) else answer
+
+    return method
+
+
 def _function(name: str) -> Callable[..., Any]:
     """A method that hands an operation on one number to `arithmetic.apply`."""
 
@@ -73,12 +84,12 @@ class Cell:
     __rtruediv__ = _operation("div", reflected=True)
     __pow__ = _operation("pow")
     __rpow__ = _operation("pow", reflected=True)
-    __lt__ = _operation("lt")
-    __le__ = _operation("le")
-    __gt__ = _operation("gt")
-    __ge__ = _operation("ge")
-    __eq__ = _operation("eq")
-    __ne__ = _operation("ne")
+    __lt__ = _comparison("lt")
+    __le__ = _comparison("le")
+    __gt__ = _comparison("gt")
+    __ge__ = _comparison("ge")
+    __eq__ = _comparison("eq")
+    __ne__ = _comparison("ne")
     __neg__ = _function("neg")
     __abs__ = _function("abs")
     log = _function("log")
@@ -111,8 +122,25 @@ class Cell:
     def __hash__(self) -> int:
         self._leave("hash()")
 
+    def __str__(self) -> str:
+        return self._text()
+
     def __format__(self, spec: str) -> str:
-        return repr(self)
+        return self._text()
+
+    def __repr__(self) -> str:
+        return self._text()
+
+    def _text(self) -> str:
+        """What it looks like in print: a name; in a run audited code could read digits there, so that is refused."""
+        from rheo_proof.audit.exploring import in_a_run
+
+        if in_a_run():
+            self._leave("the text of a random number")
+        return f"<{self._name()}>"
+
+    def _name(self) -> str:
+        return "random number"
 
     def __getattr__(self, name: str) -> Any:
         """What NumPy's numbers have, as of an array of no axes; what only a float has ends the audit, not the code."""
@@ -187,8 +215,8 @@ class Scalar(Cell):
         """Itself, as of a 0-d array."""
         return self
 
-    def __repr__(self) -> str:
-        return f"<random number {self.latent.name}>"
+    def _name(self) -> str:
+        return f"random number {self.latent.name}"
 
 
 class Lazy(Cell):
@@ -242,8 +270,13 @@ class Lazy(Cell):
         """Its value."""
         return self.settle()
 
-    def __repr__(self) -> str:
-        return f"<{self.what}>" if self._decide is not None else repr(self._value)
+    def __format__(self, spec: str) -> str:
+        return format(self.settle(), spec)
+
+    def _text(self) -> str:
+        from rheo_proof.audit.exploring import in_a_run
+
+        return str(self.settle()) if in_a_run() or self.settled else f"<{self.what}>"
 
 
 def _settled(name: str) -> Callable[..., Any]:
@@ -316,5 +349,5 @@ class Opaque(Cell):
     def __index__(self) -> int:
         self.look()
 
-    def __repr__(self) -> str:
-        return f"<random number after {self.operation}>"
+    def _name(self) -> str:
+        return f"random number after {self.operation}"

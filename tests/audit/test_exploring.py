@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.errors import AuditError, NotEnumerable, Unsound
 from rheo_proof.audit.exploring import Raised, Run, current, explore
 from rheo_proof.exact.errors import LimitReached
@@ -30,7 +31,7 @@ def test_nothing_is_decided_that_nobody_looks_at():
     def program(run: Run) -> bool:
         run.categorical([1, 1, 1])
         run.uniform()
-        unasked = run.uniform() < 0.5
+        unasked = apply("lt", run.uniform(), 0.5)
         assert not unasked.settled
         return bool(run.uniform() < 0.5)
 

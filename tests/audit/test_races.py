@@ -203,3 +203,30 @@ def test_large_logits_and_masks_of_minus_a_billion_race_as_they_should(scale):
     law = explore(lambda run: int(argmax([w - run.exponential().log() for w in logits]))).law
     assert set(law) == {0, 1}
     assert abs(float(law[1]) - 0.75) < 1e-10
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda run, w: (math.log(w) - run.exponential().log()).clamp(None, 0.0),
+        lambda run, w: (w / run.exponential()).clamp(None, 1.0),
+        lambda run, w: (math.log(w) - run.exponential().log()).exp().clamp(0.5, None),
+    ],
+)
+def test_noise_that_is_cut_off_ties_and_is_refused(cut):
+    with pytest.raises(NotEnumerable, match="race of random numbers"):
+        explore(lambda run: int(argmax([cut(run, w) for w in (1, 2, 3)])))
+
+
+def test_a_comparison_in_python_is_a_bool():
+    def program(run: Run) -> tuple[bool, bool]:
+        low = run.uniform() < 0.25
+        return low is True, type(low) is bool
+
+    assert explore(program).law == {(True, True): Q(1, 4), (False, True): Q(3, 4)}
+
+
+@pytest.mark.parametrize("text", [str, repr, lambda u: f"{u:.1f}", "{}".format])
+def test_the_text_of_a_random_number_is_refused(text):
+    with pytest.raises(NotEnumerable, match="the text of a random number"):
+        explore(lambda run: text(run.uniform()))
