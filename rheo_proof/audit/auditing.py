@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rheo_proof.audit import calls as ordinary
 from rheo_proof.audit import contract
 from rheo_proof.audit.adapters import find
 from rheo_proof.audit.adapters.adapter import Adapter
+from rheo_proof.audit.calls import TABLES, Contradiction, contradiction
 from rheo_proof.audit.cases import DTYPES, Case, Request, Table
 from rheo_proof.audit.contract import Finding
 from rheo_proof.audit.declaring import Declared, declared_as
@@ -24,7 +26,7 @@ from rheo_proof.audit.exploring import Exploration, Usage, explore
 from rheo_proof.audit.judging import GUARD, Judged, judge
 from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.session import installation
-from rheo_proof.audit.verdict import MODES, Counted, Undecided, Verdict, in_order, kind_of, smallest
+from rheo_proof.audit.verdict import MODES, UNDECIDED, Counted, Undecided, Verdict, in_order, kind_of, smallest
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ZERO, Q, to_fraction
@@ -47,9 +49,11 @@ class Audit:
     most_runs: int = MOST_RUNS
     deadline: float | None = None
     in_place: bool = False
+    calls: int = 0
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
+    contradicted: bool = False
     usage: Usage = field(default_factory=Usage)
     runs: int = 0
     refusals: int = 0
@@ -65,8 +69,8 @@ class Audit:
         finally:
             self.runs += limits.spent
 
-    def examine(self, case: Case, request: Request) -> None:
-        """One request of one case."""
+    def examine(self, case: Case, request: Request, called: bool = False) -> None:
+        """One request of one case; if `called`, ordinary calls are compared with its law."""
         try:
             found = self.explore(case, request)
         except NotEnumerable as refused:
@@ -80,6 +84,8 @@ class Audit:
             self.undecided.append(Undecided(case.name, str(limit).replace("classes", "runs")))
             return
         self.count(found.usage)
+        if called:
+            self.call(found, case, request)
         if case.refusal:
             self.refusals += 1
             self.findings += [] if self.unread(found, case, request) else contract.of_nan(found, case.name)
@@ -92,6 +98,15 @@ class Audit:
             self.findings.append(contract.of_draft(fault, case.name))
         if not case.tags.isdisjoint(TAGS_OF_ENDS):
             self.findings += self.ends(judged)
+
+    def call(self, found: Exploration, case: Case, request: Request) -> None:
+        """Call the function as it is, and see whether it does what was enumerated."""
+        said = contradiction(self.function, self.adapter, case, request, found.law, self.calls)
+        if isinstance(said, Contradiction):
+            self.contradicted = True
+            self.undecided.append(Undecided(case.name, str(said)))
+        elif said is not None:
+            self.findings.append(Finding(contract.SEEDED, str(said), case.name, remark=True))
 
     def judge(self, found: Exploration, case: Case, request: Request) -> Judged:
         """The law of an exploration against the target."""
@@ -129,10 +144,12 @@ class Audit:
         told: Callable[[int, int], None] | None = None,
     ) -> Verdict:
         """All requests, one by one, and the verdict."""
+        lawful = [i for i, (case, _) in enumerate(todo) if not case.refusal]
+        called = set(lawful[:: 1 + len(lawful) // TABLES][:TABLES]) if self.calls else set()
         for done, (case, request) in enumerate(todo):
             if told is not None:
                 told(done, len(todo))
-            self.examine(case, request)
+            self.examine(case, request, done in called)
         return self.finish(adapter, [case for case, _ in todo], options, begun)
 
     def finish(self, adapter: str, cases: Sequence[Case], options: dict[str, Any], begun: float) -> Verdict:
@@ -158,7 +175,7 @@ class Audit:
             self.findings.append(Finding(contract.SHARED, text, remark=True))
         names = ("drawn", "used", "unused", "used_twice", "shared")
         return Verdict(
-            kind_of(self.judged, self.findings, self.undecided, self.declared),
+            UNDECIDED if self.contradicted else kind_of(self.judged, self.findings, self.undecided, self.declared),
             name_of(self.function),
             adapter,
             tuple(self.judged),
@@ -196,6 +213,7 @@ def audit(
     max_runs: int = MOST_RUNS,
     timeout: float | None = None,
     allow_in_place: bool = False,
+    calls: int | None = None,
     told: Callable[[int, int], None] | None = None,
     mode: str = "auto",
     eps: Any = None,
@@ -207,7 +225,9 @@ def audit(
     `roles`, or an adapter of your own. `declared` says that the function is lossy on purpose, or exact for another
     target (`mix 1/2`). `tolerance`: a total variation distance that counts as right, a rational or a float. `told` is
     called with the number of cases done and their total. `mode` is one of `verdict.MODES`, and `eps` the distance that
-    the modes `piecewise` and `sampled` must not miss (`modes.py`). Raises `AuditError` for what makes no sense.
+    the modes `piecewise` and `sampled` must not miss (`modes.py`). `calls`: how often the function is called as it is,
+    on each of three tables, to see whether it does what was enumerated (`calls.py`); 0 for functions that are slow or
+    have an effect. Raises `AuditError` for what makes no sense.
 
     >>> import random
     >>> def verify(draft_tokens, draft_probs, target_probs):
@@ -231,6 +251,8 @@ def audit(
     if options and not isinstance(adapter, str):
         raise AuditError(f"{', '.join(options)}: goes with the name of an adapter, not with one that is made")
     made.check(function)
+    if calls is not None and calls < 0:
+        raise AuditError(f"calls: {calls} is negative; 0 makes none")
     if mode not in MODES:
         raise AuditError(f"mode {mode!r}: expected {', '.join(MODES)}")
     begun = time.monotonic()
@@ -248,6 +270,7 @@ def audit(
         max_runs,
         None if timeout is None else begun + timeout,
         allow_in_place,
+        ordinary.CALLS if calls is None else calls,
     )
     if mode in ("piecewise", "sampled"):
         from rheo_proof.audit.modes import in_mode

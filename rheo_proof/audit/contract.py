@@ -44,8 +44,9 @@ NAN = "a row of nan is accepted"
 FAILING = "no usable answer"
 LENGTHS = "the answer is no emitted string"
 ENDPOINT = "an end of a uniform raises"
+SEEDED = "the function seeds its own generator"
 
-TOPICS = (DRAFT_LAW, SHARED, TWICE, LENGTHS, FAILING, IMPOSSIBLE, CHANGED, NAN, ENDPOINT)
+TOPICS = (DRAFT_LAW, SHARED, TWICE, LENGTHS, FAILING, IMPOSSIBLE, CHANGED, NAN, ENDPOINT, SEEDED)
 """In the order in which they are listed."""
 
 

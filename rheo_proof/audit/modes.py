@@ -85,6 +85,7 @@ def in_mode(
     if mode == "sampled":
         return sampled(eps, work, adapter, todo, options, begun, told)
     shared = {each.name: getattr(work, each.name) for each in fields(Audit)}
+    shared["calls"] = 0  # The law is made of ordinary calls.
     audit = PiecewiseAudit(**shared, probes=PROBES if eps is None else probes_for(eps))
     return replace(audit.over(adapter, todo, options, begun, told), mode=mode, basis=audit.basis)
 

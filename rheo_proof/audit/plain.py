@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rheo_proof.audit.boxes import NotBoxes
@@ -149,3 +151,29 @@ def _item(values: Sequence[float] | None, k: int, otherwise: float, what: str) -
     if k >= len(values):
         raise NotBoxes(f"more {what} are asked for than the {len(values)} of the first run")
     return values[k]
+
+
+def seed_globals(seed: int) -> None:
+    """Seed the global generators that are loaded, so that a run can be repeated."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % (1 << 32))
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+@contextmanager
+def own_states() -> Iterator[None]:
+    """Put the global generators back to where they were."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    python = random.getstate()
+    arrays = numpy.random.get_state() if numpy else None
+    tensors = torch.random.get_rng_state() if torch else None
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(arrays)
+        if torch:
+            torch.random.set_rng_state(tensors)

@@ -9,9 +9,7 @@ that is proved. Nothing that this mode says is a proof of losslessness.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -23,7 +21,7 @@ from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.judging import failure
 from rheo_proof.audit.outcomes import Outcome
-from rheo_proof.audit.plain import Plain, Rolled
+from rheo_proof.audit.plain import Plain, Rolled, own_states, seed_globals
 from rheo_proof.audit.tiling import can_tile, together
 from rheo_proof.audit.words import shown
 from rheo_proof.exact.model import ToyModel, key
@@ -253,29 +251,3 @@ def table_name(case: Case, request: Request) -> str:
 def cell_shown(cell: Hashable) -> str:
     """A string of tokens as it is written elsewhere; any other cell as itself."""
     return f"the string {key(cell)}" if isinstance(cell, tuple) else f"an answer that {cell}"
-
-
-def seed_globals(seed: int) -> None:
-    """Seed the global generators that are loaded, so that a run can be repeated."""
-    random.seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed % (1 << 32))
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
-
-
-@contextmanager
-def own_states() -> Iterator[None]:
-    """Put the global generators back to where they were."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    python = random.getstate()
-    arrays = numpy.random.get_state() if numpy else None
-    tensors = torch.random.get_rng_state() if torch else None
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        if numpy:
-            numpy.random.set_state(arrays)
-        if torch:
-            torch.random.set_rng_state(tensors)

@@ -1,6 +1,7 @@
 """The verdict on a function: one kind, by a fixed precedence, and everything that was found.
 
-From what the battery showed, in this order:
+If ordinary calls of the function contradict what was enumerated (`calls.py`), nothing that was enumerated counts, and
+the verdict is `not enumerable`. Else, from what the battery showed, in this order:
 
 1. `contract broken`, if the reported draft law is not the one drawn from, whatever the law of the output; if that
    departs somewhere and reuse of random variables was confirmed as the cause (draft and verifier share noise; one is

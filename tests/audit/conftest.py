@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from rheo_proof.audit import calls as ordinary
 from rheo_proof.audit.session import installation
 
 collect_ignore = ["triton_kernel.py"]  # a program of its own, for where triton is installed
+
+
+ordinary.CALLS = 0
+"""Ordinary calls take longer than most of these audits; `test_calls.py` asks for them."""
 
 
 @pytest.fixture(scope="session", autouse=True)
