@@ -59,6 +59,7 @@ CODE: dict[str, str] = {
     "ngram_prefix_products": "u[i] < p[x].cumprod(0)[i], last i",
     "typical_acceptance": "p[x] > min(0.09, 0.3 * exp(-entropy)); then p.argmax()",
     "resample_from_target": "multinomial(p) after a rejection",
+    "target_after_rejection": "random.choices(range(V), p[i])",
     "nan_falls_to_index_zero": "u < p[x] / nan; where(p > nan, ...).argmax()",
     "last_coin_reused": "if coin >= p[x]: searchsorted(cdf, coin)",
     "same_seed_for_draft_and_recovery": "two generators with manual_seed(seed)",

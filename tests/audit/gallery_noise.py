@@ -30,6 +30,18 @@ RESIDUALS = (
         lambda: brute.token(P0, Q0, rest=P0),
     ),
     Fault(
+        "R23",
+        "the same on lists",
+        residuals.target_after_rejection,
+        residuals.residual_after_rejection,
+        toy(P0, Q0),
+        chain("list"),
+        table(P0),
+        law("7/20", "39/100", "13/50"),
+        Fraction(3, 20),
+        lambda: brute.token(P0, Q0, rest=P0),
+    ),
+    Fault(
         "R25",
         "a row of NaN: every comparison is false, the empty residual's argmax is 0",
         residuals.nan_falls_to_index_zero,

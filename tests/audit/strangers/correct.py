@@ -205,4 +205,4 @@ def uniforms_in_slices(ids, q, p, generator=None):
         raise ValueError("nothing is left")
     cdf = row.cumsum(-1)
     token = torch.searchsorted(cdf, (pool[-1] * cdf[-1])[None], right=True)
-    return ids[:n], token.clamp(max=int(row.nonzero()[-1]))
+    return torch.hstack([ids[:n], token.clamp(max=int(row.nonzero()[-1]))])

@@ -1,5 +1,7 @@
 """The token after a rejection, from the wrong row."""
 
+import random
+
 import numpy as np
 import torch
 from torch.distributions import Categorical
@@ -34,6 +36,24 @@ def residual_in_place(ids, q, p):
     return ids[:i].tolist() + Categorical(probs=p[i]).sample((1,)).tolist()
 
 
+# The same two rules on lists
+
+
+def on_lists(draft, q, p, after_rejection):
+    for i, x in enumerate(draft):
+        if not random.random() * q[i][x] < p[i][x]:
+            return [*draft[:i], *random.choices(range(len(p[i])), after_rejection(p[i], q[i]))]
+    return [*draft, *random.choices(range(len(p[-1])), p[-1])]
+
+
+def target_after_rejection(draft, q, p):
+    return on_lists(draft, q, p, lambda p, q: p)
+
+
+def residual_after_rejection(draft, q, p):
+    return on_lists(draft, q, p, lambda p, q: [max(a - b, 0.0) for a, b in zip(p, q, strict=True)])
+
+
 # NaN in the draft's row
 
 
@@ -51,7 +71,18 @@ def nan_falls_to_index_zero(ids, q, p):
     return np.array([*out, int(np.argmax(p[-1] / np.random.exponential(size=p[-1].shape)))])
 
 
+def race(weights):
+    """One draw; refuses what is no row."""
+    if not np.isfinite(weights).all() or not weights.any():
+        raise ValueError("nothing to draw from")
+    return int(np.argmax(weights / np.random.exponential(size=weights.shape)))
+
+
 def nan_is_refused(ids, q, p):
-    if not np.isfinite(q).all():
-        raise ValueError("draft probabilities are not finite")
-    return nan_falls_to_index_zero(ids, q, p)
+    out = []
+    for i, x in enumerate(ids):
+        if np.random.rand() < p[i][x] / q[i][x]:
+            out.append(int(x))
+            continue
+        return np.array([*out, race(np.maximum(p[i] - q[i], 0.0))])
+    return np.array([*out, race(p[-1])])
