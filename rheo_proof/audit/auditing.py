@@ -26,7 +26,7 @@ from rheo_proof.audit.exploring import Exploration, Usage, explore
 from rheo_proof.audit.judging import GUARD, Judged, judge
 from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.session import installation
-from rheo_proof.audit.verdict import MODES, UNDECIDED, Counted, Undecided, Verdict, in_order, kind_of, smallest
+from rheo_proof.audit.verdict import MODES, Counted, Undecided, Verdict, in_order, kind_of, smallest
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ZERO, Q, to_fraction
@@ -53,7 +53,7 @@ class Audit:
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
-    contradicted: bool = False
+    called: int = 0
     usage: Usage = field(default_factory=Usage)
     runs: int = 0
     refusals: int = 0
@@ -101,10 +101,10 @@ class Audit:
 
     def call(self, found: Exploration, case: Case, request: Request) -> None:
         """Call the function as it is, and see whether it does what was enumerated."""
+        self.called += self.calls
         said = contradiction(self.function, self.adapter, case, request, found.law, self.calls)
         if isinstance(said, Contradiction):
-            self.contradicted = True
-            self.undecided.append(Undecided(case.name, str(said)))
+            self.undecided.append(Undecided(case.name, str(said), contradicted=True))
         elif said is not None:
             self.findings.append(Finding(contract.SEEDED, str(said), case.name, remark=True))
 
@@ -175,7 +175,7 @@ class Audit:
             self.findings.append(Finding(contract.SHARED, text, remark=True))
         names = ("drawn", "used", "unused", "used_twice", "shared")
         return Verdict(
-            UNDECIDED if self.contradicted else kind_of(self.judged, self.findings, self.undecided, self.declared),
+            kind_of(self.judged, self.findings, self.undecided, self.declared),
             name_of(self.function),
             adapter,
             tuple(self.judged),
@@ -186,6 +186,7 @@ class Audit:
             where,
             Counted(**{name: getattr(self.usage, name) for name in names}),
             self.runs,
+            self.called,
             time.monotonic() - begun,
             self.refusals,
             to_fraction(self.tolerance),

@@ -60,10 +60,11 @@ READABLE = 16
 
 @dataclass(frozen=True)
 class Undecided:
-    """A case without an answer, and why."""
+    """A case without an answer, and why; `contradicted`: because ordinary calls say something else."""
 
     case: str
     why: str
+    contradicted: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Verdict:
     departure: Departure | None = None
     counted: Counted = Counted()
     runs: int = 0
+    called: int = 0
     seconds: float = 0.0
     refusals: int = 0
     tolerance: Fraction = Fraction(0)
@@ -169,6 +171,8 @@ def kind_of(
     declared: Declared | None,
 ) -> str:
     """The kind, by the precedence that this module states."""
+    if any(each.contradicted for each in undecided):
+        return UNDECIDED
     departing = [each for each in judged if each.departs]
     if any(finding.cause and not finding.remark for finding in findings):
         return BROKEN

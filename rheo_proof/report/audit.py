@@ -162,6 +162,9 @@ def counts(verdict: Verdict) -> Iterator[str]:
         f"{c.used} used, {c.unused} unused, {c.used_twice} looked at more than once, {c.shared} shared by draft and "
         "verifier."
     )
+    if verdict.called:
+        against = "contradict" if any(each.contradicted for each in verdict.undecided) else "do not contradict"
+        yield f"{verdict.called:,} ordinary calls {against} the laws that were enumerated."
 
 
 def coverage(verdict: Verdict) -> Iterator[str]:
@@ -310,6 +313,7 @@ def as_json(verdict: Verdict) -> dict[str, Any]:
         ],
         "undecided": [{"case": one.case, "why": one.why} for one in verdict.undecided],
         "runs": verdict.runs,
+        "calls": verdict.called,
         "random_variables": vars(verdict.counted),
         "seconds": round(verdict.seconds, 6),
     }
