@@ -21,12 +21,12 @@ NAMES = [peer.name for peer in PEERS]
 
 
 def test_every_peer_is_recorded_with_its_version_in_the_order_of_the_registry() -> None:
-    assert list(RECORDED) == [name for name in NAMES if name in RECORDED]
-    for peer in (peer for peer in PEERS if peer.name in RECORDED):
+    assert list(RECORDED) == NAMES
+    for peer in PEERS:
         held = RECORDED[peer.name]
         assert (held["package"], bool(held["version"])) == (peer.package, True)
         assert f"| {peer.package} | {held['version']} | `{peer.verifier}` | {held['kind']} |" in record.table(RECORDED)
-    assert len({held["package"] for held in RECORDED.values()}) >= 5
+    assert len({peer.package for peer in PEERS}) == 16
 
 
 def test_the_page_is_what_its_command_writes() -> None:
@@ -51,15 +51,14 @@ def test_the_extra_installs_the_releases_that_are_recorded() -> None:
     )
     versions = {held["package"]: held["version"] for held in RECORDED.values()}
     assert extra
-    known = extra & set(versions)
-    assert {name: versions[name] for name in known} == {name: pinned[name] for name in known}
+    assert {name: versions[name] for name in extra} == {name: pinned[name] for name in extra}
 
 
 def test_kinds_that_were_seen_and_what_must_come_with_them() -> None:
     for held in RECORDED.values():
         departs = held["kind"] in ("biased", "lossy by design") and held["counterexample"] is not None
         assert departs or float(held["distance"]) < 1e-6
-        assert not held["undecided"]
+        assert not held["undecided"] or not held["kind"].startswith("lossless")
     assert {held["kind"] for held in RECORDED.values()} >= {"lossless", "biased", "contract broken", "lossy by design"}
 
 
@@ -96,9 +95,7 @@ def test_what_the_module_needs_is_missed_and_so_is_a_package_that_is_not_there(p
 
 @pytest.mark.parametrize("peer", PEERS, ids=NAMES)
 def test_the_verdict_is_the_recorded_one(peer: Peer) -> None:
-    held = RECORDED.get(peer.name)
-    if held is None:
-        pytest.skip("no verdict is recorded")
+    held = RECORDED[peer.name]
     if peer.version is None:
         pytest.skip(f"{peer.package} is not installed (docs/audit-peers.md says how)")
     if peer.version != held["version"]:

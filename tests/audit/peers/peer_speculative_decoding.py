@@ -11,9 +11,9 @@ from tests.audit.peers.models import DRAFTED, Rows, logits_after, prompt
 
 
 def speculative_decoding(draft_model: Rows, target_model: Rows) -> torch.Tensor:
-    """speculative_decoding.speculative_decoding until three tokens are there, unfiltered; its caches are empty."""
+    """speculative_decoding.speculative_decoding until two tokens are there, unfiltered; its caches are empty."""
     tokens, _ = decode(
-        _Cached(target_model), _Cached(draft_model), prompt(), seq_len=4, gamma=DRAFTED, filter_thres=0.0
+        _Cached(target_model), _Cached(draft_model), prompt(), seq_len=3, gamma=DRAFTED, filter_thres=0.0
     )
     return tokens[0]
 
