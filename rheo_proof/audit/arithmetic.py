@@ -25,7 +25,7 @@ from rheo_proof.audit.constants import (
     times,
 )
 from rheo_proof.audit.errors import AuditError, refuse
-from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar, Settled
 from rheo_proof.audit.steps import Range, applied, extended, threshold_of, value_range
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -60,6 +60,8 @@ def _operand(x: Any) -> Any:
     """A cell or a constant; what is lazy is decided."""
     if isinstance(x, Lazy):
         x = x.settle()
+    if isinstance(x, Settled):
+        return x.constant
     if x is None or isinstance(x, Cell):
         return x
     value = constant(x)
@@ -90,13 +92,21 @@ def _affine(x: Scalar, a: Constant, b: Constant) -> Any:
     if is_nan(a) or is_nan(b):
         return math.nan
     if finite(a) and a == ZERO:
-        return b
+        return _constant_but_at_ends(x, a, b, b)
     if not finite(a):
         sign = _range(x).sign
         return plus(times(a, Q(sign)), b) if sign else opaque(x, "a random number times infinity", "its sign is open")
     if not finite(b):
-        return b
+        return _constant_but_at_ends(x, a, b, b)
     return _extended(x, ("affine", a, b))
+
+
+def _constant_but_at_ends(x: Scalar, a: Constant, b: Constant, c: Constant) -> Any:
+    """c, in a search of boundary cases as something that knows what it is at the ends of its latent."""
+    latent = x.latent
+    if latent.run.boundary and (latent.may_pin or latent.pinned is not None):
+        return Settled(latent, x.steps, a, b, c)
+    return c
 
 
 def _add(x: Any, y: Any) -> Any:
@@ -125,8 +135,6 @@ def _div(x: Any, y: Any) -> Any:
             sign = _range(x).sign
             return sign * INFINITY if sign else opaque(x, "a random number over 0", "its sign is open")
         return _affine(x, over(ONE, y), ZERO)
-    if finite(x) and x == ZERO:
-        return ZERO
     inverse = _reciprocal(y)
     return _affine(inverse, x, ZERO) if isinstance(inverse, Scalar) else inverse
 

@@ -31,8 +31,11 @@ from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ZERO, Q, to_fraction
 
-MOST_RUNS = 20_000
+MOST_RUNS = 10_000
 """Runs of one exploration, unless told otherwise."""
+
+AFTER_A_LIMIT = 100
+"""Once an exploration has reached its limit, the others are given this part of it: they will hardly be smaller."""
 
 TAGS_OF_ENDS = ("zeros", "endpoint", "one-hot", "disjoint")
 """Cases with target zeros, on which uniforms are tried at the ends of their range."""
@@ -54,6 +57,7 @@ class Audit:
     findings: list[Finding] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
     called: int = 0
+    limited: bool = False
     usage: Usage = field(default_factory=Usage)
     runs: int = 0
     refusals: int = 0
@@ -61,11 +65,14 @@ class Audit:
     def explore(self, case: Case, request: Request, **how: Any) -> Exploration:
         """The law of one request, within the limits. What the function warns of is nobody's business here."""
         program = self.adapter.program(self.function, case, request)
-        limits = Limits(self.most_runs, self.deadline)
+        limits = Limits(max(self.most_runs // (AFTER_A_LIMIT if self.limited else 1), 1), self.deadline)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return explore(program, limits, **how)
+        except LimitReached:
+            self.limited = True
+            raise
         finally:
             self.runs += limits.spent
 

@@ -18,6 +18,7 @@ from rheo_proof.audit.errors import AuditError, Unsound, pending, unsound
 from rheo_proof.audit.latents import Latent, Tally
 from rheo_proof.audit.scalars import Lazy
 from rheo_proof.audit.sites import NOWHERE, Site, starts_here, user_site
+from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -176,7 +177,10 @@ def explore(
     asked: list[tuple[str, tuple[Q, ...]]] = []
     while script is not None:
         if limits is not None:
-            limits.spend()
+            try:
+                limits.spend()
+            except LimitReached as limit:
+                raise LimitReached(f"{limit}{_most_branches(leaves, asked)}") from None
         run = Run(script, asked, boundary)
         run.split = split
         outcome = _outcome(program, run)
@@ -191,6 +195,16 @@ def explore(
     if not boundary and sum(law.values(), ZERO) != ONE:
         raise Unsound(f"the runs have total probability {sum(law.values(), ZERO)}")
     return Exploration(law, leaves, len(leaves), usage, slack)
+
+
+def _most_branches(leaves: list[Leaf], asked: list[tuple[str, tuple[Q, ...]]]) -> str:
+    """Where the last run had the most branches, in words."""
+    if not leaves or not leaves[-1].decisions:
+        return ""
+    widths = [len(weights) for _, weights in asked]
+    at = max(range(min(len(widths), len(leaves[-1].decisions))), key=lambda i: widths[i])
+    site = leaves[-1].decisions[at].site
+    return "" if site is NOWHERE else f"; most branches, {widths[at]}, at {site}"
 
 
 def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rheo_proof.audit import cones
-from rheo_proof.audit.constants import constant, exponential, finite, is_nan, logarithm
+from rheo_proof.audit.constants import constant, exponential, finite, is_nan, logarithm, plus, times
 from rheo_proof.audit.errors import AuditError, refuse
 from rheo_proof.audit.latents import Group, Latent, merged
-from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar, Winner
-from rheo_proof.audit.steps import Step, Steps, extended, value_range
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar, Settled, Winner
+from rheo_proof.audit.steps import Step, Steps, applied, extended, value_range
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 GUARD = Q(1, 10**6)
@@ -220,6 +220,8 @@ def _field(cells: Sequence[Any], largest: bool) -> tuple[list[Any], list[int]]:
     values = []
     for cell in cells:
         value = cell.settle() if isinstance(cell, Lazy) else cell
+        if isinstance(value, Scalar):
+            value = _at_its_end(value)
         if isinstance(value, Opaque):
             value.look()
         if not isinstance(value, Cell):
@@ -229,6 +231,14 @@ def _field(cells: Sequence[Any], largest: bool) -> tuple[list[Any], list[int]]:
             value = exact
         values.append(value)
     return values, [i for i, value in enumerate(values) if isinstance(value, Cell)]
+
+
+def _at_its_end(cell: Scalar) -> Any:
+    """In a search of boundary cases: the number that the cell is where its latent is pinned to an end; else itself."""
+    end = cell.latent.at_an_end()
+    if isinstance(cell, Settled):
+        return cell.constant if end is None else plus(times(cell.a, applied(cell.steps, end)), cell.b)
+    return cell if end is None or any(step[0] == "row" for step in cell.steps) else applied(cell.steps, end)
 
 
 def _beaten(value: Any, rivals: Sequence[Scalar], largest: bool) -> bool:
@@ -291,7 +301,7 @@ def argmax(cells: Sequence[Any], largest: bool = True) -> Winner | int:
     """
     if not any(isinstance(cell, Cell) for cell in cells):
         return _plain(cells, largest)
-    return Winner(lambda: _order(cells, 1, largest)[0], "winner of a race")
+    return Winner(lambda: _order(cells, 1, largest, True)[0], "winner of a race")
 
 
 def _plain(values: Sequence[Any], largest: bool) -> int:
@@ -304,23 +314,21 @@ def _plain(values: Sequence[Any], largest: bool) -> int:
 
 
 def order(cells: Sequence[Any], k: int, largest: bool = True) -> list[int]:
-    """The indices of the k largest (or smallest) cells, best first, decided now; ties go to the first."""
-    return _order(cells, k, largest)
+    """The indices of the k largest (or smallest) cells, best first, decided now; ties go to the first, NaN is large."""
+    return _order(cells, k, largest, largest)
 
 
-def _order(cells: Sequence[Any], k: int, largest: bool) -> list[int]:
+def _order(cells: Sequence[Any], k: int, largest: bool, nan_first: bool) -> list[int]:
     values, racing = _field(cells, largest)
     if k == 1 and _cut_off([values[i] for i in racing]) and not any(map(is_nan, values)):
         return [_best_of_one_latent(values, largest)]
     ranked: list[int] = []
     plain = [i for i in range(len(values)) if i not in racing]
     nan = [i for i in plain if is_nan(values[i])]
-    if nan and not largest:
-        refuse("race of random numbers", "one of them is NaN")
     plain = [i for i in plain if i not in nan]
     plain.sort(key=lambda i: values[i], reverse=largest)
     ahead = [i for i in plain if racing and not _beaten(values[i], [values[j] for j in racing], largest)]
-    ranked += nan + ahead
+    ranked += (nan if nan_first else []) + ahead
     plain = [i for i in plain if i not in ahead]
     if racing and len(ranked) < k:
         race = Race([values[i] for i in racing], largest)
@@ -329,7 +337,7 @@ def _order(cells: Sequence[Any], k: int, largest: bool) -> list[int]:
             best = race.winner(left)
             left.remove(best)
             ranked.append(racing[best])
-    return (ranked + plain)[:k]
+    return (ranked + plain + ([] if nan_first else nan))[:k]
 
 
 def first_is_smaller(x: Scalar, y: Scalar) -> bool:

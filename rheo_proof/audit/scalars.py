@@ -219,6 +219,21 @@ class Scalar(Cell):
         return f"random number {self.latent.name}"
 
 
+class Settled(Scalar):
+    """a f(U) + b with a = 0 or b infinite: one constant, but perhaps at an end of U, where floats make NaN of it.
+
+    Only made in a search of boundary cases, and only races look at it; everything else takes the constant.
+    """
+
+    __slots__ = ("a", "b", "constant")
+
+    def __init__(self, latent: Latent, steps: Steps, a: Any, b: Any, constant: Any) -> None:
+        super().__init__(latent, steps)
+        self.a = a
+        self.b = b
+        self.constant = constant
+
+
 class Lazy(Cell):
     """A discrete random number that is decided when somebody looks."""
 

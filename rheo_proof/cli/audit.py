@@ -42,7 +42,7 @@ ROLE = re.compile(r"\s*(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*
 @click.option("--declare", "declared", metavar="WORDS", help="What is lossy on purpose; 'mix W' for (1-W) p + W q.")
 @click.option("--tolerance", metavar="TV", help="A total variation that counts as right.  [default: roundings only]")
 @click.option("--allow-in-place", is_flag=True, help="The function may write into its arguments.")
-@click.option("--max-runs", type=COUNT, help="Give up on a case after so many runs.  [default: 20000]")
+@click.option("--max-runs", type=COUNT, help="Give up on a case after so many runs.  [default: 10000]")
 @click.option("--calls", type=int, help="Ordinary calls on each of three tables, to compare.  [default: 400]")
 @click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
 @click.option(

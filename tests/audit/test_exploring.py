@@ -155,3 +155,12 @@ def test_weights_that_are_none_raise_in_the_audited_code(weights):
 def test_decisions_name_the_line_of_the_audited_code():
     leaf = explore(lambda run: bool(run.uniform() < 0.5)).leaves[0]
     assert leaf.decisions[0].site.file == __file__
+
+
+def test_a_limit_names_the_line_with_the_most_branches():
+    def program(run: Run) -> int:
+        bool(run.uniform() < 0.5)
+        return int(run.categorical([1] * 200))
+
+    with pytest.raises(LimitReached, match=r"more than 100 classes; most branches, 200, at .*test_exploring\.py:\d+"):
+        explore(program, Limits(classes=100))

@@ -230,3 +230,32 @@ def test_a_comparison_in_python_is_a_bool():
 def test_the_text_of_a_random_number_is_refused(text):
     with pytest.raises(NotEnumerable, match="the text of a random number"):
         explore(lambda run: text(run.uniform()))
+
+
+def emitted_at_ends(program):
+    return set(explore(program).law), set(explore(program, boundary=True).law)
+
+
+def test_noise_that_is_exactly_0_lets_a_weight_of_zero_win_by_nan():
+    """-log(1 - u) is 0 at u = 0, and 0 / 0 is the largest to argmax: the boundary search says so."""
+
+    def program(run: Run) -> int:
+        noise = [-((-run.uniform()).log1p()) for _ in range(3)]
+        return int(argmax([w / e for w, e in zip((0.0, 1.0, 2.0), noise, strict=True)]))
+
+    assert emitted_at_ends(program) == ({1, 2}, {0, 1, 2})
+
+
+def test_gumbel_noise_that_is_infinite_lets_a_masked_logit_win_by_nan():
+    def program(run: Run) -> int:
+        noise = [-((-((-run.uniform()).log1p())).log()) for _ in range(2)]
+        return int(argmax([w + g for w, g in zip((-math.inf, 0.0), noise, strict=True)]))
+
+    assert emitted_at_ends(program) == ({1}, {0, 1})
+
+
+def test_gumbel_noise_of_log_u_is_harmless_at_0():
+    def program(run: Run) -> int:
+        return int(argmax([w - (-run.uniform().log()).log() for w in (-math.inf, 0.0, 0.0)]))
+
+    assert emitted_at_ends(program) == ({1, 2}, {1, 2})
