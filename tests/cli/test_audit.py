@@ -140,7 +140,7 @@ def test_a_drafter_is_audited_with_its_verifier() -> None:
 def test_limits_are_reached_in_words() -> None:
     run = audit(f"{PLAIN}:right", *QUICK, "--max-runs", "3")
     assert (run.status, run.err) == (3, "")
-    assert "Not decided: more than 3 runs [dyadic/float64 and 1 other case]." in run.out
+    assert "Not decided: more than 3 runs" in run.out
 
 
 def test_json_has_the_law_as_fractions(folder: Path) -> None:
