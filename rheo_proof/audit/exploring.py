@@ -14,13 +14,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rheo_proof.audit.draws import Draws
-from rheo_proof.audit.errors import AuditError, Unsound, pending, unsound
+from rheo_proof.audit.errors import AuditError, Unsound, pending, refuse, unsound
 from rheo_proof.audit.latents import Latent, Tally
 from rheo_proof.audit.scalars import Lazy
 from rheo_proof.audit.sites import NOWHERE, Site, starts_here, user_site
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ONE, ZERO, Q
+
+MOST_DECISIONS = 1000
+"""Decisions of one run: a loop that goes on until it succeeds has a branch in which it never does."""
 
 
 class Decision(NamedTuple):
@@ -117,6 +120,8 @@ class Run(Draws):
                 f"{what} belongs to an earlier run: the function keeps random numbers from one call to the next"
             )
         position = len(self.taken)
+        if position >= MOST_DECISIONS:
+            refuse("a loop over random numbers", f"more than {MOST_DECISIONS} decisions in one run")
         question = (what, weights)
         if position < len(self.script):
             index = self.script[position]

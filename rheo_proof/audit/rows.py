@@ -78,6 +78,17 @@ def spread(pool: str, vocab: int, length: int, start: int = 0) -> dict[Prefix, t
     return rows
 
 
+def rejecting(vocab: int, length: int, at: int) -> Pairs:
+    """Rows of a request that never branches either: its drafts are certain, accepted before position `at`, and rejected
+    there, since the target is certain of another token."""
+    rows: dict[Prefix, tuple[Values, Values]] = {}
+    for number, prefix in enumerate(prefixes(vocab, length)):
+        drafted, wanted = number % vocab, (number + (len(prefix) == at)) % vocab
+        q, p = (tuple(Fraction(int(x == token)) for x in range(vocab)) for token in (drafted, wanted))
+        rows[prefix] = p, q
+    return rows
+
+
 def quiet(pool: str, vocab: int, length: int, start: int) -> Pairs:
     """Rows of a request that never branches: p = q, and after K tokens a target with one token only."""
     rows = spread(same(pool), vocab, length, start)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from rheo_proof.audit.cases import Case, Table
 from rheo_proof.audit.errors import AuditError
-from rheo_proof.audit.rows import prefixes, quiet, same, spread
+from rheo_proof.audit.rows import prefixes, quiet, rejecting, same, spread
 from rheo_proof.audit.toys import TOYS
 
 DYADIC = (
@@ -56,6 +56,12 @@ def _company(name: str, about: str, place: int, requests: int) -> Table:
     return Table(name, about, 2, 2, rows, frozenset({"batch", "awkward"}), (place, place))
 
 
+def _beside(name: str, about: str, place: int, at: int) -> Table:
+    """Two requests, one of which is read; the other rejects at a position, for certain."""
+    rows = tuple(spread(EVENLY, 2, 2, start=4) if b == place else rejecting(2, 2, at) for b in range(2))
+    return Table(name, about, 2, 2, rows, frozenset({"batch", "awkward"}), (place,))
+
+
 BATTERY: tuple[Table, ...] = (
     _table("dyadic", "every number of the ratio rule is exact", [DYADIC], 3, 2, "dyadic"),
     _table("tenths", "tenths: none of them is a float", [TENTHS], 3, 2, "awkward"),
@@ -78,6 +84,8 @@ BATTERY: tuple[Table, ...] = (
     _table("two awkward", "two requests, one position, their tables unlike", [TENTHS, THIRDS], 3, 1, "awkward batch"),
     _company("first of two", "the first of two requests, two positions", 0, 2),
     _company("middle of three", "the middle one of three requests, two positions", 1, 3),
+    _beside("beside a rejection", "the other request rejects its first token", 0, 0),
+    _beside("beside a late rejection", "the other request rejects its second token", 1, 1),
     _table("nan draft", "draft rows of nan", ["5 3 2 / nan nan nan"], 3, 2, "nan"),
     _table("nan target", "target rows of nan", ["nan nan nan / 2 3 5"], 3, 2, "nan"),
 )

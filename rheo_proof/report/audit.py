@@ -184,7 +184,7 @@ def coverage(verdict: Verdict) -> Iterator[str]:
     else:
         yield f"Covered: {verdict.function} with adapter {verdict.adapter}, no law{refused}."
     batch = max((judged.case.batch for judged in verdict.judged), default=1)
-    alone = "" if batch > 1 else "several requests in one call; "
+    alone = "requests of one call taken together; " if batch > 1 else "several requests in one call; "
     yield (
         f"Not covered: {alone}other tables, sizes and shapes; the random generator itself, taken to be uniform and "
         "independent; kernels of other devices; several steps in a row; the model's own rows."

@@ -164,3 +164,13 @@ def test_a_limit_names_the_line_with_the_most_branches():
 
     with pytest.raises(LimitReached, match=r"more than 100 classes; most branches, 200, at .*test_exploring\.py:\d+"):
         explore(program, Limits(classes=100))
+
+
+def test_a_loop_until_success_ends_the_audit_and_names_its_line():
+    def program(run: Run) -> int:
+        while True:
+            if run.uniform() < 0.5 and run.uniform() < 0.0:
+                return 1
+
+    with pytest.raises(NotEnumerable, match=r"a loop over random numbers at .*test_exploring\.py:\d+"):
+        explore(program)
