@@ -21,8 +21,9 @@ def _rows(call: Call) -> tuple[AuditTensor, int, list[Row]]:
     """The operand, the dimension, and the rows along it."""
     t = call.tensor("self")
     rank = t.value.dim()
-    dim = dims_of(call, rank)[0] if rank and call["dim"] is not None else 0
-    return t, dim, rows_of(t, [dim] if call["dim"] is not None else list(range(rank)))
+    named = call["dim"] not in (None, [], ())
+    dim = dims_of(call, rank)[0] if rank and named else 0
+    return t, dim, rows_of(t, [dim] if named else list(range(rank)))
 
 
 def _random(row: Row) -> bool:
@@ -90,10 +91,6 @@ def _several(call: Call) -> bool:
     """Whether several dimensions are named, and not all of them."""
     dim = call["dim"]
     if isinstance(dim, (list, tuple)):
-        if len(dim) == 1:
-            call.bound["dim"] = dim[0]
-        elif not dim:
-            call.bound["dim"] = None
         return len(dim) > 1
     return False
 

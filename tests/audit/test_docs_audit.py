@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rheo_proof.audit import calls as ordinary
 from rheo_proof.audit.cases import Case
 from rheo_proof.audit.judging import GUARD, rounding_bound
 from rheo_proof.audit.tables import table
@@ -40,6 +41,7 @@ def test_the_page_shows_each_step() -> None:
 @pytest.mark.parametrize(("command", "shown"), SHOWN.items(), ids=SHOWN)
 def test_the_command_prints_what_the_page_shows(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FOLDER)
+    monkeypatch.setattr(ordinary, "CALLS", 400)
     monkeypatch.setattr(sys, "path", list(sys.path))
     run = prove_here(*shlex.split(command))
     assert run.err == ""

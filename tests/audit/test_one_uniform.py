@@ -64,3 +64,11 @@ def test_the_next_float_towards_a_random_number_is_refused() -> None:
 
     with pytest.raises(NotEnumerable, match="nextafter"):
         explore(program)
+
+
+def test_the_largest_element_without_a_dimension() -> None:
+    def program(run: Run) -> bool:
+        with torch_run(run):
+            return bool(torch.rand(1, 1).amax() < 0.25)
+
+    assert law(program) == {False: "3/4", True: "1/4"}
