@@ -147,7 +147,10 @@ def step(kind: str = "numpy", logits: float | None = None, length: bool = True, 
 
         models = [model(toy.draft), model(toy.target)] if draft else [model(toy.target)]
         context = torch.zeros((1, 0), dtype=torch.long) if kind == "ids" else list(toy.context)
-        answer = function(context, *models, *([toy.length] if length else []))
+        more = [toy.length] if length else []
+        if "generator" in inspect.signature(function).parameters:
+            more.append(torch.Generator().manual_seed(1729))
+        answer = function(context, *models, *more)
         return tuple(int(x) for x in (answer[0] if kind == "ids" else answer))
 
     return play

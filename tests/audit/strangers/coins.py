@@ -52,8 +52,8 @@ def a_coin_for_each_position(candidates, target_probs):
 
 def race(weights, generator):
     """argmax w / E with E ~ Exp(1): one draw from the weights."""
-    if not torch.isfinite(weights).all():
-        raise ValueError("a row of nan")
+    if not torch.isfinite(weights).all() or not weights.any():
+        raise ValueError("nothing to draw from")
     noise = torch.empty_like(weights).exponential_(generator=generator)
     return int(torch.argmax(weights / noise))
 
@@ -67,13 +67,12 @@ def noisy_step(ids, draft_model, target_model, draft_noise, recovery_noise):
     return [race(torch.clamp_min(p - q, 0), recovery_noise)]
 
 
-def same_seed_for_draft_and_recovery(ids, draft_model, target_model, seed=1729):
-    twins = [torch.Generator().manual_seed(seed) for _ in range(2)]
+def same_seed_for_draft_and_recovery(ids, draft_model, target_model, generator):
+    twins = [torch.Generator().manual_seed(generator.initial_seed()) for _ in range(2)]
     return noisy_step(ids, draft_model, target_model, *twins)
 
 
-def one_generator_for_draft_and_recovery(ids, draft_model, target_model, seed=1729):
-    generator = torch.Generator().manual_seed(seed)
+def one_generator_for_draft_and_recovery(ids, draft_model, target_model, generator):
     return noisy_step(ids, draft_model, target_model, generator, generator)
 
 

@@ -89,7 +89,9 @@ def exponential_race(ids, q, p):
     k, V = q.shape
     noise = torch.empty((k, V), dtype=p.dtype)
     noise.exponential_()
-    recovered = torch.argmax((p[:k] - q).clamp_min_(0).div_(noise), dim=-1)
+    rest = (p[:k] - q).clamp_min_(0)
+    rest = torch.where(rest.sum(-1, keepdim=True) > 0, rest, p[:k])
+    recovered = torch.argmax(rest.div_(noise), dim=-1)
     uniform = torch.rand((k,), dtype=torch.float64)
     bonus = torch.argmax(p[k] / torch.empty_like(p[k]).exponential_())
     out = torch.full((k + 1,), -1)
@@ -106,8 +108,8 @@ def exponential_race(ids, q, p):
 
 # 6. Gumbel noise on log weights
 def gumbel(row):
-    if row.isnan().any():
-        raise ValueError("nan")
+    if not row.sum() > 0:
+        raise ValueError("nothing to draw from")
     noise = -torch.log(-torch.log(torch.rand_like(row)))
     return (row.log() + noise).argmax(-1)
 
@@ -158,8 +160,8 @@ def length_and_law(ids, q, p):
         x = int(ids[i])
         if not np.random.uniform() < p[i][x] / q[i][x]:
             law = np.maximum(p[i] - q[i], 0.0)
-            if np.isnan(law).any():
-                raise ValueError("nan")
+            if not law.sum() > 0:
+                raise ValueError("nothing to draw from")
             return i, law / law.sum()
     return len(ids), p[-1]
 

@@ -59,6 +59,8 @@ def walk(tokens, parents, target_probs, coins, choose):
 
 def last_token(row, coin):
     cdf = torch.cumsum(row, 0)
+    if not cdf[-1] > 0:
+        raise ValueError("nothing to draw from")
     return int(torch.searchsorted(cdf, coin * cdf[-1], right=True).clamp(max=len(cdf) - 1))
 
 
@@ -139,6 +141,8 @@ def evaluate_paths(logits, candidates):
                 best, hit = j, True
                 break
             row[xi] = 0
+            if row.sum() == 0:
+                raise ValueError("nothing to draw from")
             row = row / row.sum()
         if not hit:
             return torch.tensor(best), length - 1, row
