@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rheo_proof.audit.auditing import audit
-from rheo_proof.audit.contract import DRAFT_LAW
+from rheo_proof.audit.contract import DRAFT_LAW, IMPOSSIBLE
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.tables import table
 from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, SLOWER, Verdict
@@ -25,7 +25,7 @@ from tests.audit.enumerated import law_of
 from tests.audit.fault import Fault
 from tests.audit.gallery import GALLERY
 from tests.audit.gallery_correct import CORRECT, WRONG, Right
-from tests.audit.strangers import rules
+from tests.audit.strangers import coins, rules
 
 DECIMALS = Fraction(6, 10_000)
 FINE = {LOSSLESS, SLOWER}
@@ -116,6 +116,26 @@ def test_the_whole_battery_finds_a_fault_on_most_of_its_tables() -> None:
     verdict = swept(rules.score_over_best_score)
     assert verdict.kind == BIASED
     assert sum(judged.departs for judged in verdict.judged) > len(verdict.judged) / 2
+
+
+# A uniform that is exactly 0
+
+
+@pytest.mark.parametrize(
+    ("faulty", "twin"),
+    [
+        (coins.zero_coin_accepts, coins.zero_coin_rejects),
+        (coins.gumbel_of_zero, coins.gumbel_of_no_zero),
+    ],
+)
+def test_a_uniform_of_0_must_not_emit_what_the_target_never_does(
+    faulty: Callable[..., Any], twin: Callable[..., Any]
+) -> None:
+    """Their laws are the target's: only the end of the range of a uniform tells them apart."""
+    verdict = swept(faulty, tables=["zeros"], dtypes=["float64"])
+    assert (verdict.kind, {finding.topic for finding in verdict.findings}) == (BROKEN, {IMPOSSIBLE})
+    assert not any(judged.departs for judged in verdict.judged)
+    assert swept(twin, tables=["zeros"], dtypes=["float64"]).kind in FINE
 
 
 # Drafters that report rows, before a verifier that is right

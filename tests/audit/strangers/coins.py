@@ -123,3 +123,27 @@ def zero_coin_rejects(ids, q, p):
     ok = torch.rand(k, dtype=p.dtype) < p[rows, ids] / q[rows, ids]
     n = int(ok.int().cumprod(0).sum())
     return torch.cat([ids[:n], torch.multinomial(p[n] if n == k else torch.relu(p[n] - q[n]), 1)])
+
+
+# Gumbel noise of a uniform that is 0 is -inf: if it stands where the only positive weight is, all entries tie
+
+
+def gumbel_of_zero(ids, q, p):
+    return gumbel_chain(ids, q, p, torch.rand_like)
+
+
+def gumbel_of_no_zero(ids, q, p):
+    return gumbel_chain(ids, q, p, lambda row: torch.rand_like(row).clamp(min=1e-20))
+
+
+def gumbel_chain(ids, q, p, uniform):
+    def draw(row):
+        if not row.sum() > 0:
+            raise ValueError("nothing to draw from")
+        return (row.log() - torch.log(-torch.log(uniform(row)))).argmax().view(1)
+
+    for i in range(len(ids)):
+        if torch.rand((), dtype=p.dtype) * q[i, ids[i]] < p[i, ids[i]]:
+            continue
+        return torch.cat([ids[:i], draw((p[i] - q[i]).relu())])
+    return torch.cat([ids, draw(p[-1])])

@@ -35,9 +35,10 @@ class LoopVerifier:
     def __call__(self, ids, q, p):
         accepted = 0
         for i, token in enumerate(ids.tolist()):
-            if self.coin() >= min(1.0, p[i, token].item() / q[i, token].item()):
-                break
-            accepted += 1
+            if self.coin() < p[i, token].item() / q[i, token].item():
+                accepted += 1
+                continue
+            break
         if accepted == len(ids):
             return accepted, torch.multinomial(p[-1], 1).item()
         residual = p[accepted] - q[accepted]
@@ -58,7 +59,7 @@ def numpy_chain(ids, q, p, rng=None):
     rejected = np.flatnonzero(~(u < p[index, ids] / q[index, ids]))
     n = rejected[0] if rejected.size else len(ids)
     law = p[n] if n == len(ids) else np.clip(p[n] - q[n], 0, None)
-    if not np.isfinite(law).all():
+    if not law.sum() > 0:
         raise FloatingPointError("not a law")
     cdf = np.cumsum(law / law.sum())
     token = min(int(np.searchsorted(cdf, rng.uniform(), side="right")), int(np.flatnonzero(law)[-1]))
@@ -110,7 +111,7 @@ def exponential_race(ids, q, p):
 def gumbel(row):
     if not row.sum() > 0:
         raise ValueError("nothing to draw from")
-    noise = -torch.log(-torch.log(torch.rand_like(row)))
+    noise = -torch.log(-torch.log(torch.rand_like(row).clamp_(min=1e-20)))
     return (row.log() + noise).argmax(-1)
 
 
