@@ -26,10 +26,41 @@ FLOAT = np.dtype(np.float64)
 _plain_array = np.array
 
 
+MEMORY = {
+    "base", "byteswap", "ctypes", "data", "getfield", "imag", "partition", "put", "real", "resize", "setfield",
+    "setflags", "view",
+}  # fmt: skip
+"""What a copy with everything decided cannot do in the place of an array."""
+
+
 @cache
 def takes(function: Callable[..., Any]) -> inspect.Signature:
     """What a function can be called with."""
     return inspect.signature(function)
+
+
+def is_coarse(dtype: Any) -> bool:
+    """Whether a random number loses its law in this type: every one with a fraction but `float32` and `float64`."""
+    return dtype.kind in "fc" and not (dtype.kind == "f" and dtype.itemsize in (4, 8))
+
+
+def fitting(cells: Any, dtype: Any) -> None:
+    """Refuses continuous random numbers, one or an object array of them, in a type with a coarse grid."""
+    if dtype is None or not is_coarse(np.dtype(dtype)):
+        return
+    if any(isinstance(x, Scalar) for x in (cells.flat if isinstance(cells, ndarray) else [cells])):
+        refuse(f"a random number as {np.dtype(dtype)}", "its grid is coarse")
+
+
+def meeting(*operands: Any) -> None:
+    """Refuses operands of which NumPy would make a type with a coarse grid, if one is a continuous random number.
+
+    A single number counts as one of Python, which takes the type of what it meets.
+    """
+    types = [x.dtype for x in operands if isinstance(x, (RandomArray, ndarray, np.generic))]
+    if any(map(is_coarse, types)):
+        for x in operands:
+            fitting(objects(x), np.result_type(*types))
 
 
 def boxed(values: Iterable[Any], shape: Sequence[int]) -> Any:
@@ -70,9 +101,10 @@ def number(value: Any) -> Any:
 def result(cells: Any, dtype: Any = None) -> Any:
     """What an operation returns: a cell or number, a `RandomArray`, or a plain array if nothing in it is random."""
     if not isinstance(cells, ndarray):
+        fitting(cells, dtype)
         return cells if isinstance(cells, Cell) else number(cells)
     if cells.ndim == 0:
-        return result(cells.item())
+        return result(cells.item(), dtype if isinstance(cells.item(), Scalar) else None)
     if any(isinstance(x, Cell) for x in cells.flat):
         return RandomArray(cells, dtype)
     values = [number(x) for x in cells.flat]
@@ -112,6 +144,7 @@ class RandomArray(NDArrayOperatorsMixin):
     """An array of cells and numbers, in the place of an array of `dtype`."""
 
     def __init__(self, cells: Any, dtype: Any = None) -> None:
+        fitting(cells, dtype)
         self.cells = cells
         self.dtype = np.dtype(dtype) if dtype is not None else _nominal(cells)
 
@@ -182,6 +215,8 @@ class RandomArray(NDArrayOperatorsMixin):
         return RandomArray(found, self.dtype) if isinstance(found, ndarray) else _element(found, self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if not self.cells.flags.writeable:
+            refuse("an operation in place", "whether another array of random numbers would change with it is not known")
         if has_cells(value):
             value = RandomArray(objects(value)).astype(self.dtype)
         self.cells[concrete(index)] = objects(np.asarray(value, dtype=self.dtype))
@@ -242,10 +277,18 @@ class RandomArray(NDArrayOperatorsMixin):
         return RandomArray(self.cells.copy(), self.dtype)
 
     def astype(self, dtype: Any, *args: Any, **named: Any) -> Any:
-        """As of the array; to integers and bools everything is decided now."""
+        """As of the array; to integers and bools everything is decided now.
+
+        Where it may be the array itself, neither can be written any more: the type is not known that well.
+        """
         from rheo_proof.audit.numpy_elementwise import converted
 
-        return converted(self, np.dtype(dtype))
+        copied = args[3] if len(args) > 3 else named.get("copy", True)
+        wanted = np.dtype(dtype)
+        if copied or wanted.kind != self.dtype.kind:
+            return converted(self, wanted)
+        self.cells.setflags(write=False)
+        return RandomArray(self.cells, wanted)
 
     def fill(self, value: Any) -> None:
         """As of the array."""
@@ -271,6 +314,8 @@ class RandomArray(NDArrayOperatorsMixin):
 
         if name in METHODS:
             return lambda *args, **named: METHODS[name](self, *args, **named)
+        if name in MEMORY:
+            refuse(f"{name} of random numbers", "it shows or changes the memory of the array")
         return getattr(self.plain(f"{name} of random numbers"), name)
 
 

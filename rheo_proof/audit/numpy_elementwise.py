@@ -10,7 +10,7 @@ import numpy as np
 
 from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.errors import refuse
-from rheo_proof.audit.numpy_arrays import RandomArray, boxed, concrete, number, objects, result
+from rheo_proof.audit.numpy_arrays import RandomArray, boxed, concrete, meeting, number, objects, result
 from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar
 from rheo_proof.exact.number import Q
 
@@ -132,6 +132,7 @@ def ufunc_called(ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
     if named.pop("where", True) is not True:
         refuse(f"numpy.{ufunc.__name__} with where= on random numbers")
     dtype = named.pop("dtype", None)
+    meeting(*inputs)
     cells = elementwise(lambda *each: element(ufunc, *each), *inputs)
     return stored(result(cells, dtype), out[0])
 

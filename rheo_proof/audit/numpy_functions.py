@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from rheo_proof.audit.errors import refuse
-from rheo_proof.audit.numpy_arrays import RandomArray, concrete, has_cells, objects, result, takes
+from rheo_proof.audit.numpy_arrays import RandomArray, concrete, has_cells, meeting, objects, result, takes
 from rheo_proof.audit.numpy_elementwise import elementwise, stored
 from rheo_proof.audit.numpy_reductions import REDUCTIONS
 from rheo_proof.audit.scalars import Cell, Opaque, Scalar
@@ -89,6 +89,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
             return a
         return a if c else b
 
+    meeting(x, y)
     dtype = None if has_cells(x) or has_cells(y) else np.result_type(x, y)
     return result(elementwise(pick, condition, x, y), dtype)
 
@@ -139,7 +140,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """`np.mean`."""
-    total = FUNCTIONS["sum"](a, axis=axis, keepdims=keepdims)
+    total = FUNCTIONS["sum"](a, axis=axis, dtype=dtype, keepdims=keepdims)
     return total / (objects(a).size if axis is None else objects(a).shape[axis])
 
 
@@ -179,6 +180,6 @@ _SAME = ("sum", "prod", "cumsum", "cumprod", "all", "any", "max", "min", "argmax
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: FUNCTIONS[name] for name in (*_SAME, "mean", "searchsorted", "clip")},
     **{name: getattr(np, name) for name in ("repeat", "squeeze", "swapaxes", "take", "ravel", "diagonal")},
-    "flatten": np.ravel,
+    "flatten": lambda a, order="C": np.ravel(a, order=order).copy(),
 }
 """Methods of arrays that are functions on them."""

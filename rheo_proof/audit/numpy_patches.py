@@ -37,8 +37,11 @@ class ArrayOf(Hidden):
         x, *more = args
         dtype = more[0] if more else named.get("dtype")
         if isinstance(x, RandomArray):
-            x = x.copy() if self.copies and named.get("copy", True) else x
-            return x if dtype is None else x.astype(dtype)
+            copies = self.copies and named.get("copy", True)
+            if self.__name__ == "ascontiguousarray" and not x.cells.flags.c_contiguous:
+                copies = True
+            x = x.copy() if copies else x
+            return x if dtype is None else x.astype(dtype, copy=copies)
         return gathered(x, dtype)
 
 

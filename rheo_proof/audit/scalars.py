@@ -33,14 +33,24 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(type(value), "__torch_dispatch__")
 
 
+def _is_coarse(value: Any) -> bool:
+    """Whether it is a number of NumPy in whose type a random number of Python would lose its law."""
+    dtype = getattr(value, "dtype", None)
+    name = "" if dtype is None else str(dtype)
+    return name.startswith(("float", "complex")) and name not in ("float32", "float64")
+
+
 def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
     """A method that hands an operation on two numbers to `arithmetic.apply`."""
 
     def method(self: Any, other: Any) -> Any:
         from rheo_proof.audit.arithmetic import apply
 
-        if not isinstance(other, Cell) and (_is_tensor(other) or constant(other) is None):
-            return NotImplemented
+        if not isinstance(other, Cell):
+            if type(self) is Scalar and _is_coarse(other):
+                refuse(f"a random number and one of type {other.dtype}", "the grid of what they give is coarse")
+            if _is_tensor(other) or constant(other) is None:
+                return NotImplemented
         return _as_python(apply(name, other, self) if reflected else apply(name, self, other))
 
     return method

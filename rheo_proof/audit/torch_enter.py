@@ -11,10 +11,9 @@ import torch
 
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.scalars import Cell, Discrete, Lazy, Question, Winner
-from rheo_proof.audit.torch_move import COARSE
 from rheo_proof.audit.torch_reading import beneath, nested
 from rheo_proof.audit.torch_session import Session
-from rheo_proof.audit.torch_store import AuditTensor, build, is_continuous
+from rheo_proof.audit.torch_store import GRID, AuditTensor, build, is_coarse, is_continuous
 
 
 def listed(x: Any) -> tuple[Any, Any] | None:
@@ -72,8 +71,8 @@ def tensor_from(session: Session, data: Any, dtype: torch.dtype | None) -> Audit
     with beneath():
         if dtype is None:
             dtype = reduce(torch.promote_types, types) if types else torch.get_default_dtype()
-        if dtype in COARSE and any(map(is_continuous, found)):
-            refuse(f"conversion of a random number to {dtype}", "its grid is coarse")
+        if is_coarse(dtype) and any(map(is_continuous, found)):
+            refuse(f"conversion of a random number to {dtype}", GRID)
         if not dtype.is_floating_point:
             found = [_whole(x, dtype) for x in found]
         return build(session.table, found, torch.empty(shape, dtype=dtype))

@@ -11,7 +11,17 @@ from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.scalars import Cell, Discrete, Lazy, Question, Winner
 from rheo_proof.audit.torch_call import Call, handles, unwrap
 from rheo_proof.audit.torch_session import Session
-from rheo_proof.audit.torch_store import AuditTensor, build, fresh, ids_of, ids_or_zeros, is_continuous, items
+from rheo_proof.audit.torch_store import (
+    GRID,
+    AuditTensor,
+    build,
+    fresh,
+    ids_of,
+    ids_or_zeros,
+    is_coarse,
+    is_continuous,
+    items,
+)
 
 DATA: dict[str, tuple[str, ...]] = {
     "clone": ("self",),
@@ -145,7 +155,6 @@ def like(call: Call) -> Any:
     return fresh(call.table, call.plain())
 
 
-COARSE = {torch.float16, torch.bfloat16}
 WIDE = {torch.int64, torch.float32, torch.float64}
 _WIDTH = {torch.float16: 1, torch.bfloat16: 1, torch.float32: 2, torch.float64: 3}
 
@@ -165,10 +174,10 @@ def _converted(cell: Any, old: torch.dtype, new: torch.dtype) -> Any:
     if is_continuous(cell):
         if new is torch.bool:
             return apply("ne", cell, 0)
+        if is_coarse(new):
+            refuse(f"conversion of a random number to {new}", GRID)
         if not new.is_floating_point:
             return Discrete(lambda: int(apply("trunc", cell)), "integer part of a random number")
-        if new in COARSE:
-            refuse(f"conversion of a random number to {new}", "its grid is coarse")
         return cell
     if new is torch.bool:
         return cell if isinstance(cell, Question) else Question(lambda: bool(cell.settle()), "a number that is not 0")

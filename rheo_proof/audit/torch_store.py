@@ -14,10 +14,11 @@ from typing import Any
 import torch
 
 from rheo_proof.audit.errors import refuse
-from rheo_proof.audit.scalars import Cell, Lazy
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque
 
 OUTSIDE = "a tensor from outside of the run"
 ARRAY = "a tensor that shares its memory with an array"
+GRID = "its grid is coarse"
 REINTERPRETED = "a tensor that is seen as another type of number"
 
 poison: dict[str, Any] = {"float": float("nan"), "whole": 113, "bool": True}
@@ -29,6 +30,11 @@ def poison_of(dtype: torch.dtype) -> Any:
     if dtype.is_floating_point or dtype.is_complex:
         return poison["float"]
     return poison["bool" if dtype is torch.bool else "whole"]
+
+
+def is_coarse(dtype: torch.dtype) -> bool:
+    """Whether a random number loses its law in this type: every one with a fraction but `float32` and `float64`."""
+    return (dtype.is_floating_point or dtype.is_complex) and dtype not in (torch.float32, torch.float64)
 
 
 class Table:
@@ -147,8 +153,13 @@ def is_continuous(cell: Any) -> bool:
 
 
 def build(table: Table, elements: Sequence[Any], like: torch.Tensor) -> AuditTensor:
-    """A tensor of these numbers and cells, of the shape, type and memory layout of `like`, whose content is lost."""
+    """A tensor of these numbers and cells, of the shape, type and memory layout of `like`, whose content is lost.
+
+    Refuses continuous random numbers in a type with a coarse grid, unless nobody may look at them anyway.
+    """
     dtype = like.dtype
+    if is_coarse(dtype) and any(is_continuous(x) and not isinstance(x, Opaque) for x in elements):
+        refuse(f"a random number as {dtype}", GRID)
     filler = poison_of(dtype)
     values: list[Any] = []
     ids: list[int] = []
