@@ -159,10 +159,18 @@ def _order(source: Source, streams: Streams, n: int, call: Callable[[], Any], ki
 
 def permutation(source: Source, streams: Streams, x: Any, axis: int = 0) -> Any:
     """`permutation` of a number, or of a sequence along an axis."""
-    things = np.arange(operator.index(x)) if np.ndim(x) == 0 else x if isinstance(x, RandomArray) else np.asarray(x)
+    if np.ndim(x) == 0:
+        things = np.arange(operator.index(x))
+        return things.take(_order(source, streams, x, lambda: source.plain.permutation(x), ("permutation", int(x))))
+    return _permuted(source, streams, x, axis, "permutation")
+
+
+def _permuted(source: Source, streams: Streams, x: Any, axis: int, method: str) -> Any:
+    """A sequence in a random order, by one of the methods that do this, each with noise of its own."""
+    things = x if isinstance(x, RandomArray) else np.asarray(x)
     n = things.shape[axis]
-    order = _order(source, streams, n, lambda: source.plain.permutation(n), ("permutation", n))
-    return things.take(order, axis=axis)
+    call = lambda: getattr(source.plain, method)(np.arange(n))  # noqa: E731
+    return things.take(_order(source, streams, n, call, (f"{method} of an array", n, things.ndim)), axis=axis)
 
 
 def shuffle(source: Source, streams: Streams, x: Any, axis: int = 0) -> None:
@@ -181,4 +189,4 @@ def permuted(source: Source, streams: Streams, x: Any, *, axis: int | None = Non
     no_out(out)
     if np.ndim(x) != 1:
         refuse("permuted along several axes")
-    return permutation(source, streams, x)
+    return _permuted(source, streams, x, 0, "permuted")

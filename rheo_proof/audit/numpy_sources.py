@@ -31,14 +31,15 @@ class Source:
     ) -> Any:
         """A call as one draw: `make(real result)` is its result, the same again from the same state.
 
-        `kind` is all that the result depends on. A call that does not move the state is not random.
+        `kind` is all that the result depends on, beside the class of the generator. A call that does not move the
+        state is not random.
         """
         start = self.bits.check()
         real = call()
         self.bits.settle()
         if self.bits.known == start:
             return real
-        return streams.once(start, frozen(kind), lambda: make(real))
+        return streams.once(start, (type(self.plain).__name__, frozen(kind)), lambda: make(real))
 
     def each(
         self,
@@ -50,8 +51,11 @@ class Source:
     ) -> Any:
         """A call as one draw for each number: the cells, in the shape of the real result.
 
-        `step` draws one number for real; `make` gives the cell of a state.
+        `step` draws one number for real; `make` gives the cell of a state. Uniforms are the same for every class of
+        generator, and nothing else is.
         """
+        if kind != "double":
+            kind = f"{kind} of {type(self.plain).__name__}"
         start = self.bits.check()
         before = saved(self.bits)
         real = call()

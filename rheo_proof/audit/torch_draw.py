@@ -5,6 +5,7 @@ A draw is named by the state that its generator was in: two generators that were
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -13,41 +14,39 @@ from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.scalars import Discrete, Lazy, Opaque, Question
 from rheo_proof.audit.torch_call import SOURCES, Call, handles
-from rheo_proof.audit.torch_store import AuditTensor, build, items
+from rheo_proof.audit.torch_store import GRID, AuditTensor, build, is_coarse, items
 from rheo_proof.audit.torch_streams import Draw
 
 MOST_CHOICES = 4096
-COARSE = "its grid is coarse: the law of a draw in half precision is not that of a uniform"
 
 
-def _drawn(call: Call) -> tuple[Draw, torch.Tensor]:
+def _drawn(call: Call, *kind: Hashable) -> tuple[Draw, torch.Tensor]:
     """Draw for real: the generator advances, errors are torch's own, and the result has the shape and the type."""
-    draw = Draw(call.session.streams, call["generator"])
+    draw = Draw(call.session.streams, call["generator"], kind)
     result = call.plain()
-    draw.done()
+    draw.done(result)
     return draw, result
 
 
-def _continuous(call: Call, result: torch.Tensor) -> None:
-    if result.dtype in (torch.float16, torch.bfloat16):
-        refuse(call.info.name, COARSE)
-    if result.dtype.is_complex:
-        refuse(call.info.name, "complex random numbers are not enumerated")
+def _continuous(call: Call, kind: str) -> tuple[Draw, torch.Tensor]:
+    """The same for numbers with a fraction."""
+    draw, result = _drawn(call, kind)
+    if is_coarse(result.dtype):
+        refuse(call.info.name, f"{GRID}: the law of a draw as {result.dtype} is not known here")
+    return draw, result
 
 
 @handles("rand", "rand_like", among=SOURCES)
 def rand(call: Call) -> Any:
     """Uniform numbers on [0, 1)."""
-    draw, result = _drawn(call)
-    _continuous(call, result)
+    draw, result = _continuous(call, "uniform")
     return build(call.table, [call.session.run.uniform(draw.at(i)) for i in range(result.numel())], result)
 
 
 @handles("uniform", among=SOURCES)
 def uniform(call: Call) -> Any:
     """Uniform numbers on [low, high)."""
-    draw, result = _drawn(call)
-    _continuous(call, result)
+    draw, result = _continuous(call, "uniform")
     low, high = call["from"], call["to"]
 
     def element(i: int) -> Any:
@@ -62,8 +61,7 @@ def uniform(call: Call) -> Any:
 @handles("exponential", among=SOURCES)
 def exponential(call: Call) -> Any:
     """Exponential numbers with a rate."""
-    draw, result = _drawn(call)
-    _continuous(call, result)
+    draw, result = _continuous(call, "exponential")
     rate = call["lambd"]
 
     def element(i: int) -> Any:
@@ -83,7 +81,7 @@ def _known_weights(call: Call, name: str) -> AuditTensor:
 def multinomial(call: Call) -> Any:
     """Indices drawn with unnormalised weights, one row or several, with or without replacement; not decided."""
     weights = _known_weights(call, "self")
-    draw, result = _drawn(call)
+    draw, result = _drawn(call, "multinomial", bool(call["replacement"]), weights.dtype)
     n = int(call["num_samples"])
     width = weights.value.size(-1)
     flat = items(weights)
@@ -114,14 +112,14 @@ def bernoulli(call: Call) -> Any:
     """Coins, not decided."""
     if isinstance(call["p"], torch.Tensor):
         chances = _known_weights(call, "p")
-        draw, result = _drawn(call)
+        draw, result = _drawn(call, "coins", chances.dtype)
         ps = items(AuditTensor(chances.value.expand(result.size()), chances.store))
     elif call["p"] is not None:
-        draw, result = _drawn(call)
+        draw, result = _drawn(call, "coins of one kind")
         ps = [call["p"]] * result.numel()
     else:
         chances = _known_weights(call, "self")
-        draw, result = _drawn(call)
+        draw, result = _drawn(call, "coins", chances.dtype)
         ps = items(chances)
     return build(call.table, [_coin(call, p, draw.at(i)) for i, p in enumerate(ps)], result)
 
@@ -132,7 +130,7 @@ def randint(call: Call) -> Any:
     low, high = call["low"] or call["from"] or 0, call["high"] if call["high"] is not None else call["to"]
     if high is None or isinstance(high, torch.Tensor):
         refuse(call.info.name, "the range is that of the type of number")
-    draw, result = _drawn(call)
+    draw, result = _drawn(call, "integers")
     if high - low > MOST_CHOICES:
         reason = f"more than {MOST_CHOICES} values"
         hidden = [Opaque(call.session.run, call.info.name, reason) for _ in range(result.numel())]
@@ -150,7 +148,7 @@ def _shifted(cell: Discrete, by: int) -> Lazy:
 @handles("randperm", among=SOURCES)
 def randperm(call: Call) -> Any:
     """A random order, not decided."""
-    draw, result = _drawn(call)
+    draw, result = _drawn(call, "order")
     n = result.numel()
     return build(call.table, call.session.run.permutation(n, draw.at(0)) if n > 1 else list(range(n)), result)
 

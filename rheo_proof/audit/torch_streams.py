@@ -1,13 +1,15 @@
 """Where in the streams of torch's generators a run has drawn.
 
 A draw is named by the state that its generator was in: generators that were seeded alike, or set back, give the same
-cells again. Two draws that overlap without starting at one state are refused, because they share some of their noise;
-so are states that changed while nobody looked.
+cells again. From one state, draws of different kinds or types make different numbers of the same bits: refused. So are
+draws that overlap without starting at one state, because they share some of their noise, and states that changed while
+nobody looked.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Hashable
 from typing import Any
 
 import torch
@@ -52,6 +54,7 @@ class Streams:
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {}
         self.used: dict[bytes, list[tuple[int, int, int]]] = {}
+        self.kinds: dict[int, Hashable] = {}
         self.seen: dict[int, torch.Generator] = {}
 
     def known(self, generator: torch.Generator) -> int:
@@ -91,10 +94,11 @@ class Streams:
 
 
 class Draw:
-    """One draw: the names of its elements."""
+    """One draw: the names of its elements. `kind` is what, beside the state, the numbers depend on."""
 
-    def __init__(self, streams: Streams, generator: torch.Generator | None) -> None:
+    def __init__(self, streams: Streams, generator: torch.Generator | None, kind: Hashable) -> None:
         self.streams = streams
+        self.kind = kind
         self.generator = torch.default_generator if generator is None else generator
         self.start = streams.start(self.generator)
         self.before = state_of(self.generator)
@@ -103,8 +107,17 @@ class Draw:
         """The name of one element."""
         return ("torch", self.start, index)
 
-    def done(self) -> None:
-        """The draw has been made: the state from here on is expected."""
+    def done(self, result: torch.Tensor) -> None:
+        """The draw has been made: the state from here on is expected. Refuses another kind of draw from its state.
+
+        Torch fills a result in the order of its memory.
+        """
         after = state_of(self.generator)
         self.streams.numbers.setdefault(after, len(self.streams.numbers))
+        if after == self.before:
+            return
+        order = None if result.is_contiguous() else (tuple(result.shape), result.stride())
+        kind = (self.kind, result.dtype, order)
+        if self.streams.kinds.setdefault(self.start, kind) != kind:
+            refuse("two different draws from one state of a generator", "they share their noise", shared=True)
         self.streams.use(self.start, self.before, after)
