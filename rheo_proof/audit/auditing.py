@@ -109,7 +109,11 @@ class Audit:
     def call(self, found: Exploration, case: Case, request: Request) -> None:
         """Call the function as it is, and see whether it does what was enumerated."""
         self.called += self.calls
-        said = contradiction(self.function, self.adapter, case, request, found.law, self.calls)
+        try:
+            said = contradiction(self.function, self.adapter, case, request, found.law, self.calls)
+        except (NotEnumerable, Unsound) as refused:
+            self.undecided.append(Undecided(case.name, f"in an ordinary call: {refused}"))
+            return
         if isinstance(said, Contradiction):
             self.undecided.append(Undecided(case.name, str(said), contradicted=True))
         elif said is not None:

@@ -23,6 +23,7 @@ from typing import Any
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.cases import Case, Request
+from rheo_proof.audit.errors import FAILURES, Unsound
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.judging import failure
 from rheo_proof.audit.outcomes import Outcome
@@ -98,10 +99,12 @@ def contradiction(
 def one(
     function: Callable[..., Any], adapter: Adapter, case: Case, request: Request, source: Rolled
 ) -> Outcome | Raised:
-    """One ordinary call."""
+    """One ordinary call. Raises `NotEnumerable` or `Unsound` if the function has kept something random of a run."""
     try:
         return adapter.step(function, case, request, source)
-    except Exception as error:
+    except Unsound:
+        raise
+    except FAILURES as error:
         return Raised(type(error).__name__, str(error))
 
 

@@ -31,6 +31,9 @@ class Unsound(SoundnessError):
     """The enumeration contradicts itself: weights that do not sum to 1, or runs that cannot be repeated."""
 
 
+FAILURES = (Exception, SystemExit)
+"""What audited code may raise: that is an answer, if no good one, and never the end of an audit."""
+
 pending: list[BaseException] = []
 """What was raised in the run in progress. It is raised again after the run, should the audited code have caught it."""
 

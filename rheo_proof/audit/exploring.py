@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rheo_proof.audit.draws import Draws
-from rheo_proof.audit.errors import AuditError, Unsound, pending, refuse, unsound
+from rheo_proof.audit.errors import FAILURES, AuditError, Unsound, pending, refuse, unsound
 from rheo_proof.audit.latents import Latent, Tally
 from rheo_proof.audit.scalars import Lazy
 from rheo_proof.audit.sites import NOWHERE, Site, starts_here, user_site
@@ -221,7 +221,7 @@ def _outcome(program: Callable[[Run], Hashable], run: Run) -> Hashable:
         outcome = program(run)
         if isinstance(outcome, Lazy):
             outcome = outcome.settle()
-    except Exception as error:
+    except FAILURES as error:
         if isinstance(error, AuditError):
             raise
         outcome = Raised(type(error).__name__, str(error))

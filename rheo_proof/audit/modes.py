@@ -19,7 +19,7 @@ from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.auditing import Audit, distance_from
 from rheo_proof.audit.boxes import MISS, PROBES, ROUNDS, NotBoxes
 from rheo_proof.audit.cases import Case, Request
-from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.errors import FAILURES, AuditError, NotEnumerable, Unsound
 from rheo_proof.audit.exploring import Exploration, Leaf, Usage
 from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.piecewise import PiecewiseLaw, assumption, table_law
@@ -124,7 +124,7 @@ def sampled(
         report = sampled_audit(
             work.function, work.adapter, todo, eps=EPS if eps is None else eps, told=told, watch=watch
         )
-    except LimitReached as limit:
+    except (LimitReached, NotEnumerable, Unsound) as limit:
         undecided = (Undecided(todo[0][0].name, str(limit)),)
     return Verdict(
         UNDECIDED if report is None else BIASED if report.refuted else NOT_REFUTED,
@@ -146,14 +146,14 @@ def others(function: Callable[..., Any], adapter: Adapter, case: Case, request: 
     """The modes other than `exact` that can run a function on a case."""
     try:
         table_law(function, adapter, case, request, TRIED)
-    except (NotBoxes, LimitReached, AuditError):
+    except (NotBoxes, LimitReached, AuditError, NotEnumerable, Unsound):
         pass
     else:
         yield "piecewise"
     source = Rolled(case.dtype, random.Random(0), Arrays(getattr(adapter, "arrays", "torch"), audited=False))
     try:
         adapter.step(function, case, request, source)
-    except Exception:
+    except (*FAILURES, NotEnumerable):
         return
     yield "sampled"
 

@@ -20,7 +20,7 @@ from rheo_proof.audit.boxes import MISS, PROBES, NotBoxes, Pieces, unseen
 from rheo_proof.audit.breakpoints import Floats
 from rheo_proof.audit.carving import MOST_CELLS, Search, settle
 from rheo_proof.audit.cases import Case, Request
-from rheo_proof.audit.errors import AuditError, Unsound
+from rheo_proof.audit.errors import FAILURES, AuditError, Unsound
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.plain import Plain, Scripted
 from rheo_proof.audit.racing import Answer, Noise, RaceSearch
@@ -168,9 +168,9 @@ def outcome_of(once: Once, source: Plain) -> Hashable:
     """What one run returns, or how it failed."""
     try:
         return once(source)
-    except (AuditError, LimitReached, NotBoxes):
+    except (AuditError, LimitReached, NotBoxes, Unsound):
         raise
-    except Exception as error:
+    except FAILURES as error:
         return Raised(type(error).__name__, str(error))
 
 

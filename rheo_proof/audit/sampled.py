@@ -17,7 +17,7 @@ from typing import Any
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.arrays import Arrays
 from rheo_proof.audit.cases import Case, Request
-from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.errors import FAILURES, AuditError, Unsound
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.judging import failure
 from rheo_proof.audit.outcomes import Outcome
@@ -218,17 +218,17 @@ class Strings:
                     together(self.function, self.adapter, self.case, self.request, sources), sources, strict=True
                 )
                 return
-            except AuditError:
+            except (AuditError, Unsound):
                 raise
-            except Exception:  # One copy of many: each is called by itself, to see which.
+            except FAILURES:  # One copy of many: each is called by itself, to see which.
                 self.tiles = False
         for source in sources:
             self.watch()
             try:
                 yield self.adapter.step(self.function, self.case, self.request, source), source
-            except AuditError:
+            except (AuditError, Unsound):
                 raise
-            except Exception as error:
+            except FAILURES as error:
                 yield Raised(type(error).__name__, str(error)), source
 
     def completed(self, outcome: Outcome | Raised, source: Plain) -> Hashable:
