@@ -20,7 +20,7 @@ from typing import Any
 
 from rheo_proof.audit import python_float, python_math, python_random, python_system
 from rheo_proof.audit.draws import Draws
-from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.errors import FAILURES, AuditError
 from rheo_proof.audit.replacing import Swap, replace
 from rheo_proof.audit.sites import is_foreign
 from rheo_proof.audit.streams import Streams, active, streams_of
@@ -85,7 +85,7 @@ class Patches:
         with streams_of(run) as streams:
             try:
                 yield
-            except Exception:
+            except FAILURES:
                 self._check(streams)
                 raise
             self._check(streams)

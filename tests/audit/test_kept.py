@@ -15,12 +15,13 @@ from rheo_proof.audit.adapters import find
 from rheo_proof.audit.errors import AuditError, NotEnumerable, Unsound
 from rheo_proof.audit.exploring import Run, explore
 from rheo_proof.audit.modes import others
-from rheo_proof.audit.session import session
+from rheo_proof.audit.session import installation, session
 from rheo_proof.audit.torch_run import tensor_of
 from rheo_proof.audit.verdict import UNDECIDED
 
 SMALL = {"tables": ["dyadic"], "dtypes": ["float32"]}
 NOT_DECIDED = 3
+HIDDEN = random.Random(1)
 KEPT: dict[object, object] = {}
 
 
@@ -142,3 +143,13 @@ def test_a_function_that_leaves_the_program_is_not_taken_for_proved(mode):
 
 def test_draws_of_a_function_that_leaves_the_program_refute_it():
     assert audit(leaves, "chain", mode="sampled", eps=0.2, **SMALL).status == 1
+
+
+def test_a_draw_out_of_sight_is_noticed_when_the_function_leaves_the_program():
+    def program(run: Run) -> None:
+        with session(run, leaves):
+            random.Random.__mro__[1].random(HIDDEN)
+            sys.exit(0)
+
+    with installation(), pytest.raises(NotEnumerable, match="not intercepted"):
+        explore(program)
