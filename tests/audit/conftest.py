@@ -1,4 +1,7 @@
-"""What the random sources of NumPy and `random` are replaced by is found once for all tests of a worker."""
+"""What the random sources of NumPy and `random` are replaced by is found once for all tests of a file.
+
+Not for the whole session: what replaces `math` is nothing that other tests could hand to a compiler.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ ordinary.CALLS = 0
 """Ordinary calls take longer than most of these audits; `test_calls.py` asks for them."""
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _installed() -> Iterator[None]:
     with installation():
         yield
