@@ -103,3 +103,10 @@ def test_the_verdict_is_the_recorded_one(peer: Peer) -> None:
     verdict = record.audited(peer, tables=TABLES)
     assert verdict.kind == held["kind"], verdict.findings
     assert record.counterexample(verdict) == held["counterexample"]
+
+
+def test_the_record_names_no_folder_of_the_machine_it_was_made_on() -> None:
+    assert (
+        record.here("at /opt/venv/lib/python3.11/site-packages/eagle/model.py:7 (why)") == "at eagle/model.py:7 (why)"
+    )
+    assert "site-packages" not in record.RECORD.read_text()

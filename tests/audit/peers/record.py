@@ -50,6 +50,15 @@ def audited(peer: Peer, **options: Any) -> Verdict:
         return audit(peer.function, peer.adapter, **chosen)
 
 
+def here(text: str) -> str:
+    """A text with the paths of installed files as they are in any environment.
+
+    >>> here("at /opt/venv/lib/python3.11/site-packages/eagle/model.py:7")
+    'at eagle/model.py:7'
+    """
+    return re.sub(r"\S*/(site|dist)-packages/", "", text)
+
+
 def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
     """What is kept of a verdict."""
     import torch
@@ -65,7 +74,7 @@ def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
         "exact": verdict.exact,
         "cases": len(verdict.judged),
         "runs": verdict.runs,
-        "undecided": [f"{each.case}: {each.why}" for each in verdict.undecided],
+        "undecided": [here(f"{each.case}: {each.why}") for each in verdict.undecided],
         "found": [f"{each.topic}: {each.text}" for each in verdict.findings if not each.remark],
         "remarks": [f"{each.topic}: {each.text}" for each in verdict.findings if each.remark],
         "counterexample": counterexample(verdict),
