@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rheo_proof.audit.adapters.ready import TREE
 from rheo_proof.audit.adapters.verify import Verify
 from rheo_proof.audit.drafts import Drafting
 
@@ -54,7 +53,11 @@ def vllm(**options: Any) -> Verify:
     return Verify(**{**usual, **options})
 
 
-def eagle(parents: Sequence[int] = TREE, method: str = "fixed", **options: Any) -> Verify:
+PATHS = (-1, -1, 0, 0, 1)
+"""Two candidates; two below the first, one below the second."""
+
+
+def eagle(parents: Sequence[int] = PATHS, method: str = "fixed", **options: Any) -> Verify:
     """(logits [P,D+1,V], candidates [P,D+1], logits processor) -> (best path, accepted length, weights to draw from).
 
     Each path starts with the last token of the prompt and is padded with -1; the processor divides by the temperature.

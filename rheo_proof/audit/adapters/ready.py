@@ -8,8 +8,8 @@ from typing import Any
 from rheo_proof.audit.adapters.verify import Verify
 from rheo_proof.audit.drafts import Drafting, siblings
 
-TREE = (-1, -1, 0, 0, 1)
-"""Two candidates; two below the first, one below the second."""
+TREE = (-1, -1, 0)
+"""Two candidates, one below the first: every larger tree has so many drafts that the battery takes minutes."""
 
 CANDIDATES = dict.fromkeys(("candidates", "candidate_ids", "candidate_tokens"), "draft_tokens")
 """Here a candidate is a draft token, not a path."""

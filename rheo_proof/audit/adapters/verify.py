@@ -26,6 +26,9 @@ from rheo_proof.audit.tables import battery, table
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import ZERO, Q
 
+MOST_DRAFTS = 200
+"""Drafts of one table of the battery."""
+
 
 @dataclass(frozen=True)
 class Verify:
@@ -84,9 +87,18 @@ class Verify:
     def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str | Table] | None = None) -> tuple[Case, ...]:
         """The cases that fit: of the battery and the public reports, or of tables named here."""
         dtypes = tuple(dtypes)
-        found = battery(dtypes) if tables is None else [Case(table(name), dtype) for dtype in dtypes for name in tables]
+        found = (
+            [case for case in battery(dtypes) if self._few_drafts(case)]
+            if tables is None
+            else [Case(table(name), dtype) for dtype in dtypes for name in tables]
+        )
         processed = [replace(case, processes=(self.target_process, self.draft_process)) for case in found]
         return tuple(case for case in processed if self._fits(case))
+
+    def _few_drafts(self, case: Case) -> bool:
+        """Whether an audit of all drafts takes seconds: larger tables have to be asked for by name."""
+        nodes = case.length if self.drafting.chain else len(self.drafting.parents or ())
+        return self.drafting.method == "fixed" or case.vocab**nodes <= MOST_DRAFTS
 
     def _fits(self, case: Case) -> bool:
         ends = {"eos", "done"} & {text.partition("[")[0] for text in (*self.order, *self.roles.values())}
