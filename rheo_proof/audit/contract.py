@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rheo_proof.audit.exploring import Exploration, Usage
+from rheo_proof.audit.exploring import Exploration
 from rheo_proof.audit.judging import GUARD, Judged, failure, impossible, sorted_out
 from rheo_proof.audit.outcomes import Outcome
 from rheo_proof.audit.sites import NOWHERE
@@ -95,16 +95,6 @@ def of_draft(fault: DraftFault, case: str) -> Finding:
         case,
         cause=True,
     )
-
-
-def of_usage(usage: Usage, case: str) -> Iterator[Finding]:
-    """Findings about random variables: shared between the phases, used twice."""
-    if usage.shared:
-        at = most(usage.shared_at)
-        yield Finding(SHARED, f"{usage.shared} in a run, drawn {at}", case, cause=True)
-    if usage.used_twice:
-        at = most(usage.twice_at)
-        yield Finding(TWICE, f"{usage.used_twice} in a run, drawn {at}", case, cause=True)
 
 
 def most(sites: dict[object, int] | object) -> str:

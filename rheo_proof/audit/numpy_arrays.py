@@ -135,11 +135,6 @@ def alone(cell: Cell) -> RandomArray:
     return RandomArray(boxed([cell], ()))
 
 
-def random_array(nested: Any, dtype: Any = None) -> Any:
-    """Nested lists of numbers and cells as an array; a single one stays as it is."""
-    return gathered(nested, dtype) if isinstance(nested, (list, tuple)) else nested
-
-
 class RandomArray(NDArrayOperatorsMixin):
     """An array of cells and numbers, in the place of an array of `dtype`."""
 

@@ -8,7 +8,7 @@ Because the numbers belong to the storage, views and in-place writes alias as th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -134,17 +134,6 @@ def items(t: AuditTensor) -> list[Any]:
         return values
     cells = t.store.table.cells
     return [cells[k] if k else v for k, v in zip(ids.flatten().tolist(), values, strict=True)]
-
-
-def cells_in(tensors: Iterable[AuditTensor]) -> list[Any]:
-    """The different cells that stand in some tensors."""
-    found: dict[int, Any] = {}
-    for t in tensors:
-        ids = ids_of(t)
-        if ids is not None:
-            cells = t.store.table.cells
-            found.update((k, cells[k]) for k in ids.flatten().tolist() if k)
-    return list(found.values())
 
 
 def is_continuous(cell: Any) -> bool:
