@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -112,10 +114,7 @@ def _summed(row: Row) -> Any:
 
 
 def _added(row: Row) -> Any:
-    total = row[0]
-    for x in row[1:]:
-        total = apply("add", total, x)
-    return total
+    return reduce(partial(apply, "add"), row)
 
 
 @handles("sum")
@@ -155,11 +154,7 @@ def products(call: Call) -> Any:
         return _scanned(call, lambda row: [_as_mark(_all(row[: i + 1])) for i in range(len(row))])
     if call.settle():
         return NotImplemented
-
-    def prefixes(row: Row) -> Row:
-        return [_multiplied(row[: i + 1]) for i in range(len(row))]
-
-    return _scanned(call, prefixes)
+    return _scanned(call, lambda row: list(accumulate(row, partial(apply, "mul"))))
 
 
 def _as_mark(x: Any) -> Any:
@@ -167,10 +162,7 @@ def _as_mark(x: Any) -> Any:
 
 
 def _multiplied(row: Row) -> Any:
-    result = row[0]
-    for x in row[1:]:
-        result = apply("mul", result, x)
-    return result
+    return reduce(partial(apply, "mul"), row)
 
 
 @handles("prod")
@@ -191,7 +183,7 @@ def sums(call: Call) -> Any:
         return _scanned(call, lambda row: [_summed(row[: i + 1]) for i in range(len(row))])
     if call.settle():
         return NotImplemented
-    return _scanned(call, lambda row: [_added(row[: i + 1]) for i in range(len(row))])
+    return _scanned(call, lambda row: list(accumulate(row, partial(apply, "add"))))
 
 
 @handles("count_nonzero")
