@@ -84,17 +84,22 @@ class Step:
 
     def program(self, function: Callable[..., Any], case: Case, request: Request) -> Callable[[Run], Outcome]:
         """One step, as a program of a run."""
-        arrays = Arrays(self.arrays)
+        arrays, known = Arrays(self.arrays), self.arguments_of(function)
 
         def program(run: Run) -> Outcome:
             with session(run, function):
-                return self.step(function, case, request, RunSource(run, arrays))
+                return self._step(known, function, case, request, RunSource(run, arrays))
 
         return program
 
     def step(self, function: Callable[..., Any], case: Case, request: Request, source: Source) -> Outcome:
         """One call in which nothing is intercepted."""
-        known = self.arguments_of(function)
+        return self._step(self.arguments_of(function), function, case, request, source)
+
+    def _step(
+        self, known: list[Argument], function: Callable[..., Any], case: Case, request: Request, source: Source
+    ) -> Outcome:
+        """The same with arguments that are known: reading a signature takes longer than many a call."""
         options = {"form": self.form, "values": self.values, "wrap": self.wrap, "skip": PROMPT}
         inputs = Inputs(case, request, CHAIN, (Draft((), (), request.context),), source)
         inputs.given = dict(models(case, request, source, source.phase, **options))

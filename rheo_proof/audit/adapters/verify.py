@@ -116,18 +116,23 @@ class Verify:
 
     def program(self, function: Callable[..., Any], case: Case, request: Request) -> Callable[[Run], Outcome]:
         """One step of the function on this case, as a program of a run."""
-        arrays = Arrays(self.arrays)
+        arrays, known = Arrays(self.arrays), self.arguments_of(function)
 
         def program(run: Run) -> Outcome:
             with session(run, function, *([self.drafter] if self.drafter else [])):
-                return self.step(function, case, request, RunSource(run, arrays))
+                return self._step(known, function, case, request, RunSource(run, arrays))
 
         return program
 
     def step(self, function: Callable[..., Any], case: Case, request: Request, source: Source) -> Outcome:
         """One call, its randomness taken from `source` as far as it is ours. Nothing is intercepted here."""
+        return self._step(self.arguments_of(function), function, case, request, source)
+
+    def _step(
+        self, known: list[Argument], function: Callable[..., Any], case: Case, request: Request, source: Source
+    ) -> Outcome:
+        """The same with arguments that are known: reading a signature takes longer than many a call."""
         source.phase("draft")
-        known = self.arguments_of(function)
         kinds = {a.role.kind for a in known if a.role is not None}
         reported = "draft_logits" if "draft_logits" in kinds else "draft_probs"
         proposal = self.proposed(case, request, source, reported)
