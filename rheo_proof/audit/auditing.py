@@ -43,10 +43,18 @@ TAGS_OF_ENDS = ("zeros", "endpoint", "one-hot", "disjoint")
 
 @dataclass
 class Audit:
-    """One audit in progress: what is asked, and what has been found so far."""
+    """One audit in progress: what is asked, and what has been found so far.
+
+    `name` is that of the adapter, `todo` what is explored, `options` what repeats the audit; `begun` is the clock then.
+    """
 
     function: Callable[..., Any]
     adapter: Adapter
+    name: str
+    todo: Sequence[tuple[Case, Request]]
+    options: dict[str, Any]
+    begun: float
+    told: Callable[[int, int], None] | None = None
     declared: Declared | None = None
     tolerance: Q = ZERO
     most_runs: int = MOST_RUNS
@@ -146,30 +154,23 @@ class Audit:
         self.usage.twice_at.update(usage.twice_at)
         self.usage.shared_at.update(usage.shared_at)
 
-    def over(
-        self,
-        adapter: str,
-        todo: Sequence[tuple[Case, Request]],
-        options: dict[str, Any],
-        begun: float,
-        told: Callable[[int, int], None] | None = None,
-    ) -> Verdict:
+    def over(self) -> Verdict:
         """All requests, one by one, and the verdict."""
-        lawful = [i for i, (case, _) in enumerate(todo) if not case.refusal]
+        lawful = [i for i, (case, _) in enumerate(self.todo) if not case.refusal]
         called = set(lawful[:: 1 + len(lawful) // TABLES][:TABLES]) if self.calls else set()
-        for done, (case, request) in enumerate(todo):
-            if told is not None:
-                told(done, len(todo))
+        for done, (case, request) in enumerate(self.todo):
+            if self.told is not None:
+                self.told(done, len(self.todo))
             self.examine(case, request, done in called)
-        return self.finish(adapter, [case for case, _ in todo], options, begun)
+        return self.finish()
 
-    def finish(self, adapter: str, cases: Sequence[Case], options: dict[str, Any], begun: float) -> Verdict:
+    def finish(self) -> Verdict:
         """The verdict on everything that was found. Raises `AuditError` if the function never gave a usable answer."""
         if self.judged and all(judged.failing == 1 for judged in self.judged):
             text = next(iter(self.judged[0].failures))
             raise AuditError(
                 f"{name_of(self.function)} never gives a usable answer: {text} (on {self.judged[0].case.name}, adapter "
-                f"{adapter}); say what its parameters are and what it returns"
+                f"{self.name}); say what its parameters are and what it returns"
             )
         worst = smallest(self.judged)
         where = None
@@ -188,7 +189,7 @@ class Audit:
         return Verdict(
             kind_of(self.judged, self.findings, self.undecided, self.declared),
             name_of(self.function),
-            adapter,
+            self.name,
             tuple(self.judged),
             in_order(self.findings),
             tuple(self.undecided),
@@ -198,11 +199,11 @@ class Audit:
             Counted(**{name: getattr(self.usage, name) for name in names}),
             self.runs,
             self.called,
-            time.monotonic() - begun,
+            time.monotonic() - self.begun,
             self.refusals,
             to_fraction(self.tolerance),
-            tuple(cases),
-            options,
+            tuple(case for case, _ in self.todo),
+            self.options,
         )
 
     def again(self, judged: Judged, **how: Any) -> bool | None:
@@ -277,6 +278,11 @@ def audit(
     work = Audit(
         function,
         made,
+        name,
+        todo,
+        kept,
+        begun,
+        told,
         declared_as(declared),
         distance_from(tolerance),
         max_runs,
@@ -287,15 +293,15 @@ def audit(
     if mode in ("piecewise", "sampled"):
         from rheo_proof.audit.modes import in_mode
 
-        return in_mode(mode, eps, work, name, todo, kept, begun, told)
+        return in_mode(mode, eps, work)
     if eps is not None:
         raise AuditError("eps: goes with the modes piecewise and sampled")
     with installation(function):
-        verdict = work.over(name, todo, kept, begun, told)
+        verdict = work.over()
     if mode == "auto" and verdict.undecided:
         from rheo_proof.audit.modes import hint
 
-        verdict = replace(verdict, hint=hint(work, todo))
+        verdict = replace(verdict, hint=hint(work))
     return verdict
 
 

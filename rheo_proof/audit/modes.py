@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from math import ceil, log
 from typing import Any
@@ -71,23 +71,14 @@ class PiecewiseAudit(Audit):
         return Exploration(law, leaves, found.calls, usage, found.resolution)
 
 
-def in_mode(
-    mode: str,
-    eps: Any,
-    work: Audit,
-    adapter: str,
-    todo: Sequence[tuple[Case, Request]],
-    options: dict[str, Any],
-    begun: float,
-    told: Callable[[int, int], None] | None = None,
-) -> Verdict:
+def in_mode(mode: str, eps: Any, work: Audit) -> Verdict:
     """The verdict of mode `piecewise` or `sampled` on what an exact audit would do. Raises `AuditError`."""
     if mode == "sampled":
-        return sampled(eps, work, adapter, todo, options, begun, told)
+        return sampled(eps, work)
     shared = {each.name: getattr(work, each.name) for each in fields(Audit)}
     shared["calls"] = 0  # The law is made of ordinary calls.
     audit = PiecewiseAudit(**shared, probes=PROBES if eps is None else probes_for(eps))
-    return replace(audit.over(adapter, todo, options, begun, told), mode=mode, basis=audit.basis)
+    return replace(audit.over(), mode=mode, basis=audit.basis)
 
 
 def probes_for(eps: Any) -> int:
@@ -102,40 +93,32 @@ def probes_for(eps: Any) -> int:
     return ceil(log(ROUNDS / MISS) / float(distance))
 
 
-def sampled(
-    eps: Any,
-    work: Audit,
-    adapter: str,
-    todo: Sequence[tuple[Case, Request]],
-    options: dict[str, Any],
-    begun: float,
-    told: Callable[[int, int], None] | None = None,
-) -> Verdict:
+def sampled(eps: Any, work: Audit) -> Verdict:
     """The verdict of draws."""
     from rheo_proof.audit.sampled import EPS, sampled_audit
 
     for name in ("declared", "tolerance"):
-        if name in options:
+        if name in work.options:
             raise AuditError(f"{name}: goes with laws that are known, not with mode sampled; see eps")
     watch = Limits(None, work.deadline).watch
     undecided: tuple[Undecided, ...] = ()
     report = None
     try:
         report = sampled_audit(
-            work.function, work.adapter, todo, eps=EPS if eps is None else eps, told=told, watch=watch
+            work.function, work.adapter, work.todo, eps=EPS if eps is None else eps, told=work.told, watch=watch
         )
     except (LimitReached, NotEnumerable, Unsound) as limit:
-        undecided = (Undecided(todo[0][0].name, str(limit)),)
+        undecided = (Undecided(work.todo[0][0].name, str(limit)),)
     return Verdict(
         UNDECIDED if report is None else BIASED if report.refuted else NOT_REFUTED,
         name_of(work.function),
-        adapter,
+        work.name,
         (),
         undecided=undecided,
         runs=sum(table.found.draws for table in report.tables) if report else 0,
-        seconds=time.monotonic() - begun,
-        cases=tuple(case for case, _ in todo),
-        options=options,
+        seconds=time.monotonic() - work.begun,
+        cases=tuple(case for case, _ in work.todo),
+        options=work.options,
         mode="sampled",
         basis=report.levels if report else "",
         sampled=report,
@@ -158,10 +141,10 @@ def others(function: Callable[..., Any], adapter: Adapter, case: Case, request: 
     yield "sampled"
 
 
-def hint(work: Audit, todo: Sequence[tuple[Case, Request]]) -> str:
+def hint(work: Audit) -> str:
     """What else can be tried where an exact audit got stuck."""
     stuck = {one.case for one in work.undecided}
-    case, request = next((case, request) for case, request in todo if case.name in stuck)
+    case, request = next((case, request) for case, request in work.todo if case.name in stuck)
     found = list(others(work.function, work.adapter, case, request))
     if not found:
         return "no other mode can run this function"
