@@ -145,24 +145,16 @@ def sticks(candidates, q, p):
 
 def tree(tokens, parents, q, p):
     """Recursive rejection, level by level; rows of q are those of the nodes, p[0] is the root's, p[i + 1] node i's."""
-    out, node = [], -1
-    while True:
-        left = p[node + 1]
-        for child in [i for i, parent in enumerate(parents) if parent == node]:
-            x = tokens[child]
-            if uniform() * q[child][x] < left[x]:
-                out.append(x)
-                node = child
-                break
-            left = residual(left, q[child])
-            total = sum(left)
-            left = [a / total for a in left]
-        else:
-            return [*out, sample(left)]
+    return walked(tokens, parents, q, p, lambda left, target: left)
 
 
 def tree_without_residual(tokens, parents, q, p):
     """The same, with the node's target in the end, whatever was rejected."""
+    return walked(tokens, parents, q, p, lambda left, target: target)
+
+
+def walked(tokens, parents, q, p, last):
+    """Down the tree; the last token is drawn from `last` of what is left and of the node's target."""
     out, node = [], -1
     while True:
         left = p[node + 1]
@@ -176,4 +168,4 @@ def tree_without_residual(tokens, parents, q, p):
             total = sum(left)
             left = [a / total for a in left]
         else:
-            return [*out, sample(p[node + 1])]
+            return [*out, sample(last(left, p[node + 1]))]
