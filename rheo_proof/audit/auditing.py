@@ -143,8 +143,10 @@ class Audit:
         """What becomes possible when a uniform is exactly 0, or 1 where its source returns that."""
         try:
             ends = self.explore(judged.case, judged.request, boundary=True)
-        except (NotEnumerable, LimitReached, Unsound):
-            return [Finding(contract.ENDPOINT, "not searched within the limits", judged.case.name, remark=True)]
+        except (NotEnumerable, LimitReached, Unsound) as stuck:
+            why = f"with a uniform at an end of its range: {str(stuck).replace('classes', 'runs')}"
+            self.undecided.append(Undecided(judged.case.name, why))
+            return []
         return list(contract.of_boundary(ends, judged.model, judged))
 
     def count(self, usage: Usage) -> None:

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rheo_proof.audit import cones
-from rheo_proof.audit.constants import constant, exponential, finite, is_nan, logarithm, plus, times
+from rheo_proof.audit.constants import constant, exponential, finite, is_nan, logarithm
 from rheo_proof.audit.errors import AuditError, refuse
 from rheo_proof.audit.latents import Group, Latent, merged
-from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar, Settled, Winner
-from rheo_proof.audit.steps import Step, Steps, applied, extended, value_range
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar, Winner
+from rheo_proof.audit.standing import at_its_end, beaten, wins_at_an_end
+from rheo_proof.audit.steps import Step, Steps, extended
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 GUARD = Q(1, 10**6)
@@ -221,7 +222,7 @@ def _field(cells: Sequence[Any], largest: bool) -> tuple[list[Any], list[int]]:
     for cell in cells:
         value = cell.settle() if isinstance(cell, Lazy) else cell
         if isinstance(value, Scalar):
-            value = _at_its_end(value)
+            value = at_its_end(value)
         if isinstance(value, Opaque):
             value.look()
         if not isinstance(value, Cell):
@@ -231,33 +232,6 @@ def _field(cells: Sequence[Any], largest: bool) -> tuple[list[Any], list[int]]:
             value = exact
         values.append(value)
     return values, [i for i, value in enumerate(values) if isinstance(value, Cell)]
-
-
-def _at_its_end(cell: Scalar) -> Any:
-    """In a search of boundary cases: the number that the cell is where its latent is pinned to an end; else itself."""
-    end = cell.latent.at_an_end()
-    if isinstance(cell, Settled):
-        return cell.constant if end is None else plus(times(cell.a, applied(cell.steps, end)), cell.b)
-    return cell if end is None or any(step[0] == "row" for step in cell.steps) else applied(cell.steps, end)
-
-
-def _beaten(value: Any, rivals: Sequence[Scalar], largest: bool) -> bool:
-    """Whether a constant certainly loses against each of these random numbers; refuses what is not certain."""
-    if is_nan(value):
-        refuse("race of random numbers", "one of them is NaN")
-    for rival in rivals:
-        spread = value_range(rival.steps)
-        if spread is None:
-            # A softmax is positive.
-            if (largest and value <= 0) or (not largest and value > ONE):
-                continue
-            refuse("race of a softmax of noise with a number")
-        if (value <= spread.low) if largest else (value >= spread.high):
-            continue
-        if (value >= spread.high) if largest else (value <= spread.low):
-            return False
-        refuse("race of random numbers with a constant", "either may win")
-    return True
 
 
 def _cut_off(cells: Sequence[Scalar]) -> bool:
@@ -327,7 +301,14 @@ def _order(cells: Sequence[Any], k: int, largest: bool, nan_first: bool) -> list
     nan = [i for i in plain if is_nan(values[i])]
     plain = [i for i in plain if i not in nan]
     plain.sort(key=lambda i: values[i], reverse=largest)
-    ahead = [i for i in plain if racing and not _beaten(values[i], [values[j] for j in racing], largest)]
+    rivals = [values[j] for j in racing]
+    spent: list[Latent] = []
+    if k == 1 and plain and racing and not nan and rivals[0].latent.run.pinned is not None:
+        wins = wins_at_an_end(values[plain[0]], rivals, largest)
+        if wins:
+            return plain[:1]
+        plain, spent = [], [] if wins is False else [rival.latent for rival in rivals]
+    ahead = [i for i in plain if racing and not beaten(values[i], rivals, largest, whole=k > 1)]
     ranked += (nan if nan_first else []) + ahead
     plain = [i for i in plain if i not in ahead]
     if racing and len(ranked) < k:
@@ -337,6 +318,8 @@ def _order(cells: Sequence[Any], k: int, largest: bool, nan_first: bool) -> list
             best = race.winner(left)
             left.remove(best)
             ranked.append(racing[best])
+    for latent in spent:
+        latent.spent = True
     return (ranked + plain + ([] if nan_first else nan))[:k]
 
 

@@ -19,6 +19,7 @@ from rheo_proof.audit.constants import (
     plus,
     times,
 )
+from rheo_proof.audit.errors import refuse
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 Step: TypeAlias = tuple[Any, ...]
@@ -46,7 +47,7 @@ def extended(steps: Steps, step: Step) -> Steps:
 
 
 def applied(steps: Steps, x: Constant) -> Constant:
-    """The value at a number, with the infinities and NaN of floats; a row step cannot be applied."""
+    """The value at a number, with the infinities and NaN of floats; a row step is refused."""
     for step in steps:
         match step:
             case ("affine", a, b):
@@ -60,7 +61,7 @@ def applied(steps: Steps, x: Constant) -> Constant:
             case ("clamp", low, high):
                 x = low if low is not None and x < low else high if high is not None and x > high else x
             case _:
-                raise NotImplementedError(step[0])
+                refuse("a number of a softmax of noise", "only races may look at it")
     return x
 
 

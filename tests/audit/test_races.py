@@ -14,6 +14,7 @@ from rheo_proof.audit import cones
 from rheo_proof.audit.errors import NotEnumerable
 from rheo_proof.audit.exploring import Run, explore
 from rheo_proof.audit.races import argmax, order, softmax_row
+from rheo_proof.audit.standing import wins_at_an_end
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 weights = st.lists(st.integers(1, 7), min_size=2, max_size=4)
@@ -259,3 +260,57 @@ def test_gumbel_noise_of_log_u_is_harmless_at_0():
         return int(argmax([w - (-run.uniform().log()).log() for w in (-math.inf, 0.0, 0.0)]))
 
     assert emitted_at_ends(program) == ({1, 2}, {1, 2})
+
+
+@pytest.mark.parametrize("base", [-0.5, 0.0, 3.0])
+def test_a_clock_at_its_end_may_win_or_lose_against_noise(base):
+    """A clamp turns Gumbel noise at u = 0 into a finite number, which beats the other noise or does not."""
+
+    def program(run: Run) -> tuple[int, bool]:
+        noise = [-(-run.uniform().clamp(1e-20).log()).log() for _ in range(3)]
+        winner = int(argmax([w + g for w, g in zip((base, 0.0, 0.0), noise, strict=True)]))
+        return winner, run.pinned is not None
+
+    possible = set(explore(program, boundary=True).law)
+    assert possible == set(itertools.product(range(3), (False, True)))
+
+
+def test_noise_after_a_race_at_an_end_is_refused_and_what_lies_behind_the_winner_is_known():
+    def again(run: Run) -> tuple[int, bool]:
+        noise = [-(-run.uniform().clamp(1e-20).log()).log() for _ in range(3)]
+        return int(argmax(noise)), bool(noise[2] > noise[1])
+
+    with pytest.raises(NotEnumerable, match=r"race"):
+        explore(again, boundary=True)
+
+    def behind(run: Run) -> tuple[bool | None, bool, bool]:
+        rivals = [run.uniform(), run.uniform() * 2][:rivals_of]
+        return wins_at_an_end(Q(1, 4), rivals, True), *(bool(u < 0.25) for u in [*rivals, 0.0][:2])
+
+    rivals_of = 1
+    assert set(explore(behind, boundary=True).law) == {(True, True, True), (None, False, True)}
+    rivals_of = 2
+    assert set(explore(behind, boundary=True).law) >= {(True, True, True)}
+
+
+def test_a_constant_meets_each_random_number_of_a_race():
+    """1.5 is above one of them and below the other: it never wins; in a ranking it would stand between them."""
+
+    def program(run: Run) -> int:
+        return int(argmax([run.uniform(), run.uniform() + 2, 1.5]))
+
+    with pytest.raises(NotEnumerable, match="race of random numbers"):
+        explore(program)
+    assert explore(lambda run: int(argmax([run.uniform() + 2, 1.5]))).law == {0: 1}
+    assert explore(lambda run: int(argmax([run.uniform() - 2, 1.5]))).law == {1: 1}
+    with pytest.raises(NotEnumerable, match="either may win"):
+        explore(lambda run: tuple(order([run.uniform(), run.uniform() + 2, 1.5], 3)))
+
+
+def test_a_softmax_of_noise_at_its_end_is_refused_and_no_exception_of_the_function():
+    def program(run: Run) -> bool:
+        row = softmax_row([-(-run.uniform().log()).log() for _ in range(2)])
+        return bool(row[0] > 0.5)
+
+    with pytest.raises(NotEnumerable, match="softmax of noise"):
+        explore(program, boundary=True)

@@ -127,6 +127,16 @@ def test_what_is_not_enumerated_is_never_lossless() -> None:
     assert verdict_on(plain.right, timeout=0).kind == UNDECIDED
 
 
+def test_a_search_at_the_ends_that_gets_stuck_is_never_lossless() -> None:
+    """The law of `endpoint` is right: only what is possible at u = 0 speaks against it."""
+    whole = verdict_on(plain.endpoint, ("zeros",))
+    assert (whole.kind, found(whole)) == (BROKEN, {topics.IMPOSSIBLE})
+    stuck = verdict_on(plain.endpoint, ("zeros",), max_runs=whole.judged[0].runs)
+    assert (stuck.kind, stuck.status, stuck.lossless) == (UNDECIDED, 3, False)
+    assert stuck.undecided[0].why.startswith("with a uniform at an end of its range: more than")
+    assert verdict_on(plain.right, ("zeros",), max_runs=whole.judged[0].runs).kind == UNDECIDED
+
+
 def test_tables_without_a_law_prove_nothing() -> None:
     verdict = verdict_on(plain.right, ("nan draft", "nan target"))
     assert (verdict.kind, verdict.judged, verdict.undecided) == (UNDECIDED, (), ())
