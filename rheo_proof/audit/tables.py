@@ -115,3 +115,13 @@ def battery(dtypes: Iterable[str] = ("float32", "float64"), toys: bool = True) -
     """
     tables = [*BATTERY, *(dict.fromkeys(TOYS.values()) if toys else ())]
     return tuple(Case(table, dtype) for dtype in dtypes for table in tables if dtype in table.dtypes)
+
+
+def named(names: Iterable[str | Table], dtypes: Iterable[str] = ("float32", "float64")) -> list[Case]:
+    """The cases of tables that are asked for, in each type that a table is made for.
+
+    >>> [case.name for case in named(["short", "zeros"], ["float64"])]
+    ['zeros/float64']
+    """
+    chosen = [table(name) for name in names]
+    return [Case(each, dtype) for dtype in dtypes for each in chosen if dtype in each.dtypes]

@@ -59,6 +59,8 @@ def test_kinds_that_were_seen_and_what_must_come_with_them() -> None:
         departs = held["kind"] in ("biased", "lossy by design") and held["counterexample"] is not None
         assert departs or float(held["distance"]) < 1e-6
         assert not held["undecided"] or not held["kind"].startswith("lossless")
+        assert held["called"] > 0 or held["undecided"]
+        assert "ordinary calls" not in str(held["undecided"]), "no ordinary calls contradict what was enumerated"
     assert {held["kind"] for held in RECORDED.values()} >= {"lossless", "biased", "contract broken", "lossy by design"}
 
 
@@ -103,6 +105,10 @@ def test_the_verdict_is_the_recorded_one(peer: Peer) -> None:
     verdict = record.audited(peer, tables=TABLES)
     assert verdict.kind == held["kind"], verdict.findings
     assert record.counterexample(verdict) == held["counterexample"]
+    made = record.entry(peer, verdict)
+    assert {name: made[name] for name in ("found", "undecided", "called")} == {
+        name: held[name] for name in ("found", "undecided", "called")
+    }
 
 
 def test_the_record_names_no_folder_of_the_machine_it_was_made_on() -> None:

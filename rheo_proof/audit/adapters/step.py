@@ -21,7 +21,7 @@ from rheo_proof.audit.roles import SCALARS
 from rheo_proof.audit.session import session
 from rheo_proof.audit.signatures import Argument, arguments, call
 from rheo_proof.audit.sources import RunSource, Source
-from rheo_proof.audit.tables import battery, table
+from rheo_proof.audit.tables import battery, named
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import ZERO, Q
 
@@ -75,7 +75,7 @@ class Step:
     def cases(self, dtypes: Iterable[str] = DTYPES, tables: Iterable[str | Table] | None = None) -> tuple[Case, ...]:
         """The cases of one request."""
         dtypes = tuple(dtypes)
-        found = battery(dtypes) if tables is None else [Case(table(name), dtype) for dtype in dtypes for name in tables]
+        found = battery(dtypes) if tables is None else named(tables, dtypes)
         return tuple(case for case in found if case.batch == 1 and case.table.eos is None)
 
     def requests(self, case: Case) -> tuple[Request, ...]:

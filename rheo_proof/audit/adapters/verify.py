@@ -22,7 +22,7 @@ from rheo_proof.audit.rows import prefixes
 from rheo_proof.audit.session import session
 from rheo_proof.audit.signatures import Argument, arguments, call
 from rheo_proof.audit.sources import RunSource, Source, pick
-from rheo_proof.audit.tables import battery, table
+from rheo_proof.audit.tables import battery, named
 from rheo_proof.exact.model import ToyModel
 from rheo_proof.exact.number import ZERO, Q
 
@@ -88,9 +88,7 @@ class Verify:
         """The cases that fit: of the battery and the public reports, or of tables named here."""
         dtypes = tuple(dtypes)
         found = (
-            [case for case in battery(dtypes) if self._few_drafts(case)]
-            if tables is None
-            else [Case(table(name), dtype) for dtype in dtypes for name in tables]
+            [case for case in battery(dtypes) if self._few_drafts(case)] if tables is None else named(tables, dtypes)
         )
         processed = [replace(case, processes=(self.target_process, self.draft_process)) for case in found]
         return tuple(case for case in processed if self._fits(case))

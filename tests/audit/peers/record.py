@@ -74,6 +74,7 @@ def entry(peer: Peer, verdict: Verdict) -> dict[str, Any]:
         "exact": verdict.exact,
         "cases": len(verdict.judged),
         "runs": verdict.runs,
+        "called": verdict.called,
         "undecided": [here(f"{each.case}: {each.why}") for each in verdict.undecided],
         "found": [f"{each.topic}: {each.text}" for each in verdict.findings if not each.remark],
         "remarks": [f"{each.topic}: {each.text}" for each in verdict.findings if each.remark],
