@@ -156,10 +156,10 @@ def _item(values: Sequence[float] | None, k: int, otherwise: float, what: str) -
 def seed_globals(seed: int) -> None:
     """Seed the global generators that are loaded, so that a run can be repeated."""
     random.seed(seed)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(seed % (1 << 32))
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed % (1 << 32))
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(seed)
 
 
 @contextmanager

@@ -31,11 +31,12 @@ def torch_run(run: Run) -> Iterator[None]:
     global _session
     if _session is not None:
         raise AuditError("torch_run: another run is in progress")
-    session = _session = Session(run)
+    session = Session(run)
     before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(SEED)
-    session.streams.known(torch.default_generator)
     try:
+        _session = session
+        torch.default_generator.manual_seed(SEED)
+        session.streams.known(torch.default_generator)
         with ExitStack() as stack:
             stack.enter_context(patched_torch(session))
             stack.enter_context(Border(session))
