@@ -221,8 +221,8 @@ def audit(
     function: Callable[..., Any],
     adapter: str | Adapter = "chain",
     *,
-    dtypes: Sequence[str] = DTYPES,
-    tables: Sequence[str | Table] | None = None,
+    dtypes: Sequence[str] | str = DTYPES,
+    tables: Sequence[str | Table] | str | Table | None = None,
     declared: str | None = None,
     tolerance: Any = None,
     max_runs: int = MOST_RUNS,
@@ -259,6 +259,8 @@ def audit(
     """
     if not callable(function):
         raise AuditError(f"{function!r} cannot be called; name a function")
+    dtypes = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
+    tables = (tables,) if isinstance(tables, str | Table) else tables
     for dtype in dtypes:
         if dtype not in DTYPES:
             raise AuditError(f"dtype {dtype!r}: expected {' or '.join(DTYPES)}")
@@ -274,7 +276,7 @@ def audit(
     kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": allow_in_place, "eps": eps}
     kept |= {"mode": None if mode == "auto" else mode}
     kept = {option: value for option, value in kept.items() if value not in (None, False)}
-    todo = [(case, request) for case in made.cases(tuple(dtypes), tables) for request in made.requests(case)]
+    todo = [(case, request) for case in made.cases(dtypes, tables) for request in made.requests(case)]
     if not todo:
         raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
     work = Audit(

@@ -48,6 +48,8 @@ def declared_as(text: str | None) -> Declared | None:
     if not text.strip():
         raise AuditError("declared: say in a few words what is lossy on purpose, or 'mix W' for (1 - W) p + W q")
     found = MIX.fullmatch(text.strip())
+    if found is None and re.match(r"mix\W*[\d.]", text.strip(), re.IGNORECASE):
+        raise AuditError(f"declared: the weight of {text!r} is no number; write it as 'mix 1/2' or 'mix 0.5'")
     if found is None:
         return Declared(text.strip())
     try:

@@ -7,12 +7,13 @@ import contextlib
 import io
 import os
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.progress import Progress
 
-from rheo_proof.cli.options import COUNT, check_targets, names_of, refuse_empty
+from rheo_proof.cli.options import COUNT, check_different, check_targets, names_of, refuse_empty, spelled
 from rheo_proof.exact.errors import InputError
 from rheo_proof.report.console import plain_console
 from rheo_proof.report.json_file import write_json, write_text
@@ -82,16 +83,16 @@ def audit_command(context: click.Context, /, **options: Any) -> None:
 def audited(options: dict[str, Any]) -> Verdict:
     """Load the function and audit it; what it prints is dropped. Raises `InputError`."""
     from rheo_proof.audit.auditing import MOST_RUNS, audit
-    from rheo_proof.audit.naming import load
+    from rheo_proof.audit.naming import files_of, load
 
     more: dict[str, Any] = {name: options[name] for name in ("arrays", "returns") if options[name] is not None}
     if options["roles"]:
         more["roles"] = roles_of(options["roles"])
-    more |= settings_of(options["settings"])
+    more |= settable(options["adapter"], settings_of(options["settings"]))
     if options["dtypes"]:
-        more["dtypes"] = names_of(options["dtypes"], "--dtype")
+        more["dtypes"] = names_of(options["dtypes"], "--dtype", "float32,float64")
     if options["tables"]:
-        more["tables"] = names_of(options["tables"], "--table")
+        more["tables"] = names_of(options["tables"], "--table", "dyadic,zeros")
     err = plain_console(stderr=True)
     with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("auditing", total=None)
@@ -103,6 +104,10 @@ def audited(options: dict[str, Any]) -> Verdict:
             function = load(options["function"])
             if options["drafter"]:
                 more["drafter"] = load(options["drafter"], "--drafter")
+            for target, named in product(("json_path", "save_path"), (function, more.get("drafter"))):
+                if options[target] and named is not None:
+                    for file in files_of(options["function" if named is function else "drafter"], named):
+                        check_different((spelled(target), options[target]), ("the audited code", str(file)))
             return audit(
                 function,
                 options["adapter"],
@@ -152,6 +157,20 @@ def settings_of(parts: tuple[str, ...]) -> dict[str, Any]:
             settings[name.strip()] = ast.literal_eval(written.strip())
         except (ValueError, SyntaxError):
             settings[name.strip()] = written.strip()
+    return settings
+
+
+def settable(adapter: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings, if they are options of the adapter and have none of the command. Raises `InputError`."""
+    from rheo_proof.audit.adapters import READY
+    from rheo_proof.audit.adapters.settings import SETTINGS, options_of
+
+    has = options_of(adapter)
+    for name in settings if adapter in READY else ():
+        if name not in has:
+            known = SETTINGS.get(name)
+            instead = f"; use {known.instead}" if known is not None and known.instead else f"; it has {', '.join(has)}"
+            raise InputError(f"--set {name}: adapter {adapter} takes no such setting{instead}")
     return settings
 
 

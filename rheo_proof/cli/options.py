@@ -34,7 +34,7 @@ class Count(click.IntRange):
 COUNT = Count(1)
 
 
-def names_of(parts: tuple[str, ...], option: str) -> list[str]:
+def names_of(parts: tuple[str, ...], option: str, example: str = "rheo,flow") -> list[str]:
     """Names joined by commas. Raises `InputError` for an empty one.
 
     >>> names_of(("rheo,flow", "chain"), "--schemes")
@@ -43,7 +43,7 @@ def names_of(parts: tuple[str, ...], option: str) -> list[str]:
     names = [name.strip() for part in parts for name in part.split(",")]
     if "" in names:
         written = ",".join(parts)
-        raise InputError(f"{option} has an empty name in {written!r}, expected names such as {option} rheo,flow")
+        raise InputError(f"{option} has an empty name in {written!r}, expected names such as {option} {example}")
     return names
 
 
@@ -53,7 +53,11 @@ def spelled(name: str) -> str:
     >>> spelled("json_path")
     '--json'
     """
-    return "--" + name.removesuffix("_path").replace("_", "-")
+    return "--" + RENAMED.get(name, name.removesuffix("_path").replace("_", "-"))
+
+
+RENAMED = {"declared": "declare"}
+"""Parameters that are called otherwise than their option."""
 
 
 def refuse_empty(options: Mapping[str, Any], *names: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.adapters.engines import eagle, hf, vllm
 from rheo_proof.audit.adapters.ready import chain, one_level, tree
+from rheo_proof.audit.adapters.settings import taken
 from rheo_proof.audit.adapters.step import Step, step
 from rheo_proof.audit.adapters.verify import Verify
 from rheo_proof.audit.errors import AuditError
@@ -52,7 +53,4 @@ def find(name: str, **options: Any) -> Adapter:
     """
     if name not in READY:
         raise AuditError(f"no adapter {name!r}; there are {', '.join(NAMES)}")
-    try:
-        return READY[name](**options)
-    except TypeError as error:
-        raise AuditError(f"adapter {name}: {error}") from None
+    return READY[name](**taken(name, options))
