@@ -16,6 +16,7 @@ from rheo_proof.audit import calls as ordinary
 from rheo_proof.audit import contract
 from rheo_proof.audit.adapters import find
 from rheo_proof.audit.adapters.adapter import Adapter
+from rheo_proof.audit.alarm import alarm
 from rheo_proof.audit.calls import TABLES, Contradiction, contradiction
 from rheo_proof.audit.cases import DTYPES, Case, Request, Table
 from rheo_proof.audit.contract import Finding
@@ -242,7 +243,8 @@ def audit(
     called with the number of cases done and their total. `mode` is one of `verdict.MODES`, and `eps` the distance that
     the modes `piecewise` and `sampled` must not miss (`modes.py`). `calls`: how often the function is called as it is,
     on each of three tables, to see whether it does what was enumerated (`calls.py`); 0 for functions that are slow or
-    have an effect. Raises `AuditError` for what makes no sense.
+    have an effect. `timeout`: seconds; a call that goes on is stopped, too, in the main thread and where there is
+    `SIGALRM`. Raises `AuditError` for what makes no sense.
 
     >>> import random
     >>> def verify(draft_tokens, draft_probs, target_probs):
@@ -294,15 +296,22 @@ def audit(
         allow_in_place,
         ordinary.CALLS if calls is None else calls,
     )
+    with alarm(work.deadline):
+        return decided(mode, eps, work)
+
+
+def decided(mode: str, eps: Any, work: Audit) -> Verdict:
+    """The verdict in a mode; with a hint at others where an exact audit got stuck, and there is time to try them."""
     if mode in ("piecewise", "sampled"):
         from rheo_proof.audit.modes import in_mode
 
         return in_mode(mode, eps, work)
     if eps is not None:
         raise AuditError("eps: goes with the modes piecewise and sampled")
-    with installation(function):
+    with installation(work.function):
         verdict = work.over()
-    if mode == "auto" and verdict.undecided:
+    late = work.deadline is not None and time.monotonic() > work.deadline
+    if mode == "auto" and verdict.undecided and not late:
         from rheo_proof.audit.modes import hint
 
         verdict = replace(verdict, hint=hint(work))

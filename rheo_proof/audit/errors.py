@@ -37,6 +37,9 @@ FAILURES = (Exception, SystemExit)
 pending: list[BaseException] = []
 """What was raised in the run in progress. It is raised again after the run, should the audited code have caught it."""
 
+stopped: list[BaseException] = []
+"""What stopped the call in progress because time was up (`alarm.py`); raised again where the call has ended."""
+
 
 def unsound(message: str) -> Unsound:
     """An `Unsound` that cannot be swallowed."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rheo_proof.audit.errors import AuditError
+from rheo_proof.audit.errors import AuditError, stopped
 from rheo_proof.audit.roles import SPELLINGS, Role
 
 UNASKED = ("generator", "generators", "uniforms", "exponentials", "eos", "none")
@@ -116,6 +116,10 @@ def _in_order(
 
 
 def call(function: Callable[..., Any], known: list[Argument], values: Mapping[str, Any]) -> Any:
-    """Call a function with a value for each of its arguments."""
+    """Call a function with a value for each of its arguments. Raises what has stopped it, if it has caught that."""
     positional = [values[a.parameter] for a in known if a.positional]
-    return function(*positional, **{a.parameter: values[a.parameter] for a in known if not a.positional})
+    try:
+        return function(*positional, **{a.parameter: values[a.parameter] for a in known if not a.positional})
+    finally:
+        if stopped:
+            raise stopped.pop()
