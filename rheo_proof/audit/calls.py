@@ -6,8 +6,8 @@ called as it is, and the answers are counted. For an answer of probability p, n 
 probability at most exp(-n KL(c/n, p)) (Chernoff), and likewise at most c times; the bounds are added up over all
 answers.
 
-Functions that seed their own generator give one answer for one draft, again and again. Their noise counts as fresh in
-an audit, and calls say nothing of it but that.
+Functions that seed their own generator give one answer for one draft, again and again, and leave the global generators
+as they were left the last time. Their noise counts as fresh in an audit, and calls say nothing of it but that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rheo_proof.audit.errors import FAILURES, Unsound
 from rheo_proof.audit.exploring import Raised
 from rheo_proof.audit.judging import failure
 from rheo_proof.audit.outcomes import Outcome
-from rheo_proof.audit.plain import Rolled, own_states, seed_globals
+from rheo_proof.audit.plain import Rolled, own_states, seed_globals, states
 from rheo_proof.audit.words import string
 from rheo_proof.exact.number import ZERO, Q
 
@@ -82,7 +82,7 @@ def contradiction(
         expected[answer(outcome)] = expected.get(answer(outcome), ZERO) + mass
     source = Rolled(case.dtype, random.Random(calls), Arrays(getattr(adapter, "arrays", "torch"), audited=False))
     counts: Counter[str] = Counter()
-    by_draft: dict[Hashable, set[str]] = {}
+    by_draft: dict[Hashable, set[tuple[str, int]]] = {}
     with warnings.catch_warnings(), own_states():
         warnings.simplefilter("ignore")
         seed_globals(source.seed())
@@ -90,10 +90,11 @@ def contradiction(
             outcome = one(function, adapter, case, request, source)
             counts[answer(outcome)] += 1
             drafted = outcome.drafted if isinstance(outcome, Outcome) else None
-            by_draft.setdefault(drafted, set()).add(answer(outcome))
-    if all(len(answers) == 1 for answers in by_draft.values()):
-        return Repeated() if len(law) > len({getattr(outcome, "drafted", None) for outcome in law}) else None
-    return compared(counts, expected, calls)
+            by_draft.setdefault(drafted, set()).add((answer(outcome), hash(states())))
+    said = compared(counts, expected, calls)
+    several = len(law) > len({getattr(outcome, "drafted", None) for outcome in law})
+    repeated = several and all(len(seen) == 1 for seen in by_draft.values())
+    return Repeated() if said is not None and repeated else said
 
 
 def one(

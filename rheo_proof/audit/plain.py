@@ -10,7 +10,7 @@ import math
 import random
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -160,6 +160,17 @@ def seed_globals(seed: int) -> None:
         numpy.random.seed(seed % (1 << 32))
     if torch := sys.modules.get("torch"):
         torch.manual_seed(seed)
+
+
+def states() -> tuple[Hashable, ...]:
+    """Where the global generators that are loaded stand."""
+    found: list[Hashable] = [random.getstate()]
+    if numpy := sys.modules.get("numpy"):
+        _, words, *rest = numpy.random.get_state()
+        found += [words.tobytes(), *rest]
+    if torch := sys.modules.get("torch"):
+        found.append(tuple(torch.random.get_rng_state().tolist()))
+    return tuple(found)
 
 
 @contextmanager

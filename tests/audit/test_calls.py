@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from rheo_proof.audit import audit
 from rheo_proof.audit.calls import LEVEL, compared, evidence
+from rheo_proof.audit.cases import Table
 from rheo_proof.audit.verdict import BIASED, LOSSLESS, UNDECIDED
 from rheo_proof.exact.number import Q
 from tests.audit.strangers import correct
@@ -81,6 +82,30 @@ def test_a_function_that_behaves_otherwise_in_an_audit_is_not_believed(function)
     verdict = audit(function, "chain", arrays="list", **SMALL)
     assert verdict.kind == UNDECIDED
     assert "400 ordinary calls contradict the enumerated law" in verdict.undecided[0].why
+
+
+def certain_outside(draft_tokens, draft_probs, target_probs):
+    """Outside of an audit there is one answer for each draft, though random numbers are drawn."""
+    found = right(draft_tokens, draft_probs, target_probs)
+    with contextlib.suppress(TypeError):
+        return [*draft_tokens, 0 * len(json.dumps(random.random()))]
+    return found
+
+
+def test_one_answer_for_each_draft_is_no_seed_where_the_generator_goes_on():
+    verdict = audit(certain_outside, "chain", arrays="list", **SMALL)
+    assert verdict.kind == UNDECIDED
+    assert "ordinary calls contradict the enumerated law" in verdict.undecided[0].why
+
+
+def test_a_branch_that_calls_never_meet_is_no_seed():
+    """The draft is all but certain to be accepted, and the bonus token is certain."""
+    rows = ((Q(1), Q(0)), (Q(1), Q(0)))
+    almost = ((1 - Q(1, 1 << 20), Q(1, 1 << 20)), (Q(1), Q(0)))
+    table = Table("almost", "hardly ever rejected", 2, 1, ({(): almost, (0,): rows, (1,): rows},))
+    verdict = audit(right, "chain", arrays="list", **{**SMALL, "tables": [table]})
+    assert (verdict.kind, verdict.findings) == (LOSSLESS, ())
+    assert len(verdict.judged[0].law) > 1
 
 
 def test_right_and_wrong_functions_do_in_calls_what_was_enumerated():
