@@ -93,7 +93,7 @@ class Audit:
             self.undecided.append(Undecided(case.name, str(refused)))
             if refused.shared:
                 self.findings.append(
-                    Finding(contract.SHARED, f"{refused.reason}, at {refused.site}", case.name, cause=True)
+                    Finding(contract.STREAM, f"{refused.operation}, at {refused.site}", case.name, cause=True)
                 )
             return
         except (LimitReached, Unsound) as limit:

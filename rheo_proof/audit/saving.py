@@ -27,9 +27,7 @@ Run it where the function can be loaded: python THIS_FILE. It runs the function,
 random numbers on the rows below, and prints the law of what it emits beside the target's. Exit status 1: still so.
 """
 
-from rheo_proof.audit import audit
 from rheo_proof.audit.cases import Table
-from rheo_proof.audit.naming import load
 from rheo_proof.audit.saving import rows_from
 from rheo_proof.report.audit import repeat
 
@@ -41,10 +39,11 @@ TABLE = Table(
     rows=rows_from(ROWS),
 )
 OPTIONS = {options}
+# Functions among the options, and where they are loaded from.
+LOADED = {loaded}
 
 if __name__ == "__main__":
-    function = load({source!r})
-    raise SystemExit(repeat(audit(function, {adapter!r}, tables=[TABLE], dtypes=[{dtype!r}], **OPTIONS)))
+    raise SystemExit(repeat({source!r}, {adapter!r}, TABLE, {dtype!r}, OPTIONS, LOADED))
 '''
 
 
@@ -56,8 +55,8 @@ def case_of(verdict: Verdict) -> Case | None:
     return next((case for case in verdict.cases if case.name == wanted), None)
 
 
-def script(verdict: Verdict, source: str = "") -> str:
-    """The script. `source` is where the function is loaded from, if not by its name.
+def script(verdict: Verdict, source: str = "", **sources: str) -> str:
+    """The script. `source` is where the function is loaded from, if not by its name; `sources` says it of options.
 
     Raises `AuditError` if nothing was found, or if the function has no name that it can be loaded by.
     """
@@ -66,7 +65,9 @@ def script(verdict: Verdict, source: str = "") -> str:
         raise AuditError("there is no counterexample to save")
     source = source or loadable(verdict.function)
     table = case.table
-    options = ",\n".join(f'    "{name}": {literal(name, value)}' for name, value in verdict.options.items())
+    plain = {name: value for name, value in verdict.options.items() if not callable(value)}
+    options = ",\n".join(f'    "{name}": {value!r}' for name, value in plain.items())
+    called = {name: value for name, value in verdict.options.items() if callable(value)}
     return SCRIPT.format(
         kind=verdict.kind,
         function=verdict.function,
@@ -76,6 +77,7 @@ def script(verdict: Verdict, source: str = "") -> str:
         rows=pformat([written(request) for request in table.rows], width=118, sort_dicts=False),
         table="\n".join(f"    {x.name}={getattr(table, x.name)!r}," for x in fields(table) if x.name != "rows"),
         options=f"{{\n{options},\n}}" if options else "{}",
+        loaded={name: sources.get(name) or loadable(name_of(value)) for name, value in called.items()},
         source=source,
         dtype=case.dtype,
     )
@@ -114,11 +116,6 @@ def number(written: str) -> Fraction | float:
 def text(value: Any) -> str:
     """A number of a row."""
     return "nan" if isinstance(value, float) and math.isnan(value) else str(value)
-
-
-def literal(name: str, value: Any) -> str:
-    """An option as Python source; a function as what loads it."""
-    return f"load({loadable(name_of(value))!r})" if callable(value) else repr(value)
 
 
 def loadable(name: str) -> str:

@@ -181,6 +181,15 @@ def save(verdict: Verdict, options: dict[str, Any], say: Any) -> None:
     if case_of(verdict) is None:
         say(f"Note: there is no counterexample, so {options['save_path']} was not written.", soft_wrap=True)
         return
-    where, _, name = options["function"].rpartition(":")
-    source = f"{os.path.abspath(where)}:{name}" if where.endswith(".py") else options["function"]
-    write_text(options["save_path"], script(verdict, source))
+    sources = {name: anywhere(options[name]) for name in ("function", "drafter") if options[name]}
+    write_text(options["save_path"], script(verdict, sources.pop("function"), **sources))
+
+
+def anywhere(written: str) -> str:
+    """The name of a function as it can be loaded from any folder.
+
+    >>> anywhere("/home/me/engine.py:verify"), anywhere("engine.rules:verify")
+    ('/home/me/engine.py:verify', 'engine.rules:verify')
+    """
+    where, _, name = written.rpartition(":")
+    return f"{os.path.abspath(where)}:{name}" if where.endswith(".py") else written

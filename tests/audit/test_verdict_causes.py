@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rheo_proof.audit import contract as topics
@@ -83,6 +84,17 @@ def test_noise_that_is_shared_is_to_blame_where_the_law_is_wrong() -> None:
     verdict = verdict_on(verifier, ("R29", "R29-other"), drafter=drafter)
     assert (verdict.kind, found(verdict)) == (BROKEN, {topics.SHARED})
     assert verdict_on(verifier, ("R29", "R29-other")).kind == LOSSLESS, "with a draft of our own nothing is shared"
+
+
+def test_two_streams_of_the_verifier_are_not_said_to_be_those_of_draft_and_verifier() -> None:
+    def verifier(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
+        if np.random.default_rng(3).random() < np.random.default_rng(3).exponential():
+            return plain.right(draft_tokens, draft_probs, target_probs)
+        return plain.right(draft_tokens, draft_probs, target_probs)
+
+    verdict = verdict_on(verifier, ("dyadic",))
+    assert (verdict.kind, found(verdict)) == (BROKEN, {topics.STREAM})
+    assert verdict.findings[0].text.startswith("two different draws from one state of a generator, at ")
 
 
 def two_looks(run: Run) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "broken.py").write_text("import nowhere_at_all\n")
     (tmp_path / "wrong.py").write_text("1 / 0\n")
     (tmp_path / "alone.py").write_text(LOCAL)
-    (tmp_path / "other.py").write_text("def draft(model, K):\n    return [0] * K, [[1.0, 0.0, 0.0]] * K\n")
+    (tmp_path / "other.py").write_text("def draft(model, K):\n    return [0] * K, [[0.5, 0.5, 0.0]] * K\n")
     (tmp_path / "link.py").symlink_to("mine.py")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -184,6 +185,21 @@ def test_a_saved_counterexample_runs_and_passes_once_the_fault_is_mended(folder:
     mended = run_script(folder)
     assert (mended.returncode, mended.stderr) == (0, "")
     assert "LOSSLESS, exactly." in mended.stdout
+
+
+def test_a_saved_counterexample_with_a_drafter_runs_in_another_folder_and_says_what_is_missing(folder: Path) -> None:
+    run = audit("mine.py:verify", *QUICK, *MAP, "--drafter", "other.py:draft", "--save", "counterexample.py")
+    assert run.status == 1, run
+    away = folder / "away"
+    away.mkdir()
+    (folder / "counterexample.py").rename(away / "counterexample.py")
+    again = run_script(away)
+    assert (again.returncode, again.stderr) == (1, "")
+    assert "the reported draft law is not the law drawn from" in again.stdout
+    (folder / "other.py").unlink()
+    missing = run_script(away)
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert re.fullmatch(r"Error: there is no file '.*other\.py'\n", missing.stderr)
 
 
 def run_script(folder: Path) -> subprocess.CompletedProcess[str]:
