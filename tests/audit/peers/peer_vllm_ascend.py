@@ -35,6 +35,19 @@ WITHOUT: dict[str, dict[str, Any]] = {
 SAMPLER = load("vllm_ascend.sample.rejection_sampler", WITHOUT)
 
 
+class _OnACpu:
+    """torch, but for pinned memory, which only machines with an accelerator have."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(torch, name)
+        if name not in ("arange", "full", "ones", "tensor"):
+            return found
+        return lambda *data, pin_memory=False, **options: found(*data, **options)
+
+
+SAMPLER.torch = _OnACpu()
+
+
 def vllm_ascend(
     draft_tokens: torch.Tensor, draft_probs: torch.Tensor, target_probs: torch.Tensor, bonus_token: torch.Tensor
 ) -> torch.Tensor:
