@@ -14,9 +14,10 @@ from typing import Any
 
 from rheo_proof.audit import calls as ordinary
 from rheo_proof.audit import contract
-from rheo_proof.audit.adapters import find
+from rheo_proof.audit.adapters import NAMES, find
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.alarm import alarm
+from rheo_proof.audit.asking import all_fit, read
 from rheo_proof.audit.calls import TABLES, Contradiction, contradiction
 from rheo_proof.audit.cases import DTYPES, Case, Request, Table
 from rheo_proof.audit.contract import Finding
@@ -27,7 +28,7 @@ from rheo_proof.audit.exploring import Exploration, Usage, explore
 from rheo_proof.audit.judging import GUARD, Judged, judge
 from rheo_proof.audit.naming import name_of
 from rheo_proof.audit.session import installation
-from rheo_proof.audit.verdict import MODES, Counted, Undecided, Verdict, in_order, kind_of, smallest
+from rheo_proof.audit.verdict import Counted, Undecided, Verdict, in_order, kind_of, smallest
 from rheo_proof.exact.errors import LimitReached
 from rheo_proof.exact.limits import Limits
 from rheo_proof.exact.number import ZERO, Q, to_fraction
@@ -61,6 +62,7 @@ class Audit:
     most_runs: int = MOST_RUNS
     deadline: float | None = None
     in_place: bool = False
+    nan: bool = False
     calls: int = 0
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -104,7 +106,8 @@ class Audit:
             self.call(found, case, request)
         if case.refusal:
             self.refusals += 1
-            self.findings += [] if self.unread(found, case, request) else contract.of_nan(found, case.name)
+            if not self.nan and not self.unread(found, case, request):
+                self.findings += contract.of_nan(found, case.name)
             return
         judged = self.judge(found, case, request)
         self.judged.append(judged)
@@ -229,6 +232,7 @@ def audit(
     max_runs: int = MOST_RUNS,
     timeout: float | None = None,
     allow_in_place: bool = False,
+    allow_nan: bool = False,
     calls: int | None = None,
     told: Callable[[int, int], None] | None = None,
     mode: str = "auto",
@@ -244,7 +248,8 @@ def audit(
     the modes `piecewise` and `sampled` must not miss (`modes.py`). `calls`: how often the function is called as it is,
     on each of three tables, to see whether it does what was enumerated (`calls.py`); 0 for functions that are slow or
     have an effect. `timeout`: seconds; a call that goes on is stopped, too, in the main thread and where there is
-    `SIGALRM`. Raises `AuditError` for what makes no sense.
+    `SIGALRM`. `allow_in_place` and `allow_nan` permit what else breaks the contract.
+    Raises `AuditError` for what makes no sense.
 
     >>> import random
     >>> def verify(draft_tokens, draft_probs, target_probs):
@@ -261,24 +266,30 @@ def audit(
     """
     if not callable(function):
         raise AuditError(f"{function!r} cannot be called; name a function")
-    dtypes = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
-    tables = (tables,) if isinstance(tables, str | Table) else tables
-    for dtype in dtypes:
-        if dtype not in DTYPES:
-            raise AuditError(f"dtype {dtype!r}: expected {' or '.join(DTYPES)}")
+    if not isinstance(adapter, str) and not hasattr(adapter, "program"):
+        raise AuditError(f"adapter is {adapter!r}, expected a name of {', '.join(NAMES)}, or an adapter")
+    own = read(
+        dtypes=dtypes,
+        tables=tables,
+        declared=declared,
+        max_runs=max_runs,
+        timeout=timeout,
+        allow_in_place=allow_in_place,
+        allow_nan=allow_nan,
+        calls=calls,
+        told=told,
+        mode=mode,
+    )
     made, name = (find(adapter, **options), adapter) if isinstance(adapter, str) else (adapter, adapter.name)
     if options and not isinstance(adapter, str):
         raise AuditError(f"{', '.join(options)}: goes with the name of an adapter, not with one that is made")
     made.check(function)
-    if calls is not None and calls < 0:
-        raise AuditError(f"calls: {calls} is negative; 0 makes none")
-    if mode not in MODES:
-        raise AuditError(f"mode {mode!r}: expected {', '.join(MODES)}")
     begun = time.monotonic()
-    kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": allow_in_place, "eps": eps}
-    kept |= {"mode": None if mode == "auto" else mode}
-    kept = {option: value for option, value in kept.items() if value not in (None, False)}
-    todo = [(case, request) for case in made.cases(dtypes, tables) for request in made.requests(case)]
+    kept = {**options, "declared": declared, "tolerance": tolerance, "allow_in_place": own["allow_in_place"]}
+    kept |= {"allow_nan": own["allow_nan"], "eps": eps, "mode": None if mode == "auto" else mode}
+    kept = {option: value for option, value in kept.items() if value is not None and value is not False}
+    todo = [(case, request) for case in made.cases(own["dtypes"], own["tables"]) for request in made.requests(case)]
+    all_fit(own["tables"], [case for case, _ in todo], name)
     if not todo:
         raise AuditError("no table of the battery fits this adapter, dtype and choice of tables")
     work = Audit(
@@ -293,7 +304,8 @@ def audit(
         distance_from(tolerance),
         max_runs,
         None if timeout is None else begun + timeout,
-        allow_in_place,
+        own["allow_in_place"],
+        own["allow_nan"],
         ordinary.CALLS if calls is None else calls,
     )
     with alarm(work.deadline):

@@ -48,14 +48,15 @@ def declared_as(text: str | None) -> Declared | None:
     if not text.strip():
         raise AuditError("declared: say in a few words what is lossy on purpose, or 'mix W' for (1 - W) p + W q")
     found = MIX.fullmatch(text.strip())
-    if found is None and re.match(r"mix\W*[\d.]", text.strip(), re.IGNORECASE):
-        raise AuditError(f"declared: the weight of {text!r} is no number; write it as 'mix 1/2' or 'mix 0.5'")
-    if found is None:
+    if found is None and not text.strip().lower().startswith("mix"):
         return Declared(text.strip())
     try:
-        weight = Q(found["weight"])
+        weight = Q(found["weight"]) if found else None
     except (ValueError, ZeroDivisionError):
-        raise AuditError(f"declared: {text!r} has no weight that is a number") from None
-    if not ZERO <= weight <= ONE:
-        raise AuditError(f"declared: the weight of {text!r} is not between 0 and 1")
+        weight = None
+    if weight is None or not ZERO <= weight <= ONE:
+        raise AuditError(
+            f"declared: {text.strip()!r} starts with 'mix' and has no weight from 0 to 1 after it; write 'mix 1/2' or "
+            f"'mix 0.5' for that mixture of p and q, and begin with another word otherwise"
+        )
     return Declared(text.strip(), weight)

@@ -31,6 +31,7 @@ from rheo_proof.exact.number import ZERO, Q
 
 LEAST = Q(1, 10**6)
 """No smaller distance is looked for by points."""
+NOTHING = "piecewise-exact: no law was found, and nothing was probed that could be said of one"
 TRIED = 32
 """Random points with which it is tried whether the piecewise mode would work."""
 
@@ -78,7 +79,9 @@ def in_mode(mode: str, eps: Any, work: Audit) -> Verdict:
     shared = {each.name: getattr(work, each.name) for each in fields(Audit)}
     shared["calls"] = 0  # The law is made of ordinary calls.
     audit = PiecewiseAudit(**shared, probes=PROBES if eps is None else probes_for(eps))
-    return replace(audit.over(), mode=mode, basis=audit.basis)
+    verdict = audit.over()
+    # What points agreed with can be said only of laws that were found.
+    return replace(verdict, mode=mode, basis=audit.basis if verdict.judged else NOTHING)
 
 
 def probes_for(eps: Any) -> int:
@@ -95,7 +98,10 @@ def probes_for(eps: Any) -> int:
 
 def sampled(eps: Any, work: Audit) -> Verdict:
     """The verdict of draws."""
-    from rheo_proof.audit.sampled import EPS, sampled_audit
+    try:
+        from rheo_proof.audit.sampled import EPS, sampled_audit
+    except ImportError:
+        raise AuditError("mode sampled needs numpy, scipy; pip install 'rheo-proof[stats]'") from None
 
     for name in ("declared", "tolerance"):
         if name in work.options:

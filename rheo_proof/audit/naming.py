@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,19 +49,6 @@ def load(written: str, option: str = "the function") -> Callable[..., Any]:
     if not callable(found):
         raise AuditError(f"{written} is of type {type(found).__name__}, and cannot be called; name a function")
     return found  # type: ignore[no-any-return]
-
-
-def files_of(written: str, function: Callable[..., Any]) -> list[Path]:
-    """The files that a name of a function is read from: the one it names, and the one that the function stands in.
-
-    >>> [file.name for file in files_of("rheo_proof.audit.naming:load", load)]
-    ['naming.py']
-    """
-    where = written.rpartition(":")[0]
-    modules = [sys.modules.get(where), sys.modules.get(getattr(inspect.unwrap(function), "__module__", ""))]
-    named = [where] if where.endswith(".py") else []
-    found = [file for module in modules if (file := getattr(module, "__file__", None))]
-    return [Path(file) for file in dict.fromkeys([*named, *found])]
 
 
 def close_to(name: str, holder: Any) -> str:

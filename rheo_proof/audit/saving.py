@@ -24,10 +24,13 @@ SCRIPT = '''\
 {summary}
 
 Run it where the function can be loaded: python THIS_FILE. It runs the function, unchanged, once for every branch of its
-random numbers on the rows below, and prints the law of what it emits beside the target's. Exit status 1: still so.
+random numbers on the rows below, and prints the law of what it emits beside the target's. Exit status 1: still so; 2:
+it cannot be run here.
 """
 
+from rheo_proof.audit import audit
 from rheo_proof.audit.cases import Table
+from rheo_proof.audit.naming import load
 from rheo_proof.audit.saving import rows_from
 from rheo_proof.report.audit import repeat
 
@@ -38,12 +41,16 @@ TABLE = Table(
 {table}
     rows=rows_from(ROWS),
 )
-OPTIONS = {options}
-# Functions among the options, and where they are loaded from.
-LOADED = {loaded}
+
+
+def again():
+    """The same audit, of these rows alone."""
+    options = {options}
+    return audit(load({source!r}), {adapter!r}, tables=[TABLE], dtypes=[{dtype!r}], **options)
+
 
 if __name__ == "__main__":
-    raise SystemExit(repeat({source!r}, {adapter!r}, TABLE, {dtype!r}, OPTIONS, LOADED))
+    raise SystemExit(repeat(again))
 '''
 
 
@@ -55,7 +62,7 @@ def case_of(verdict: Verdict) -> Case | None:
     return next((case for case in verdict.cases if case.name == wanted), None)
 
 
-def script(verdict: Verdict, source: str = "", **sources: str) -> str:
+def script(verdict: Verdict, source: str = "", sources: Mapping[str, str] | None = None) -> str:
     """The script. `source` is where the function is loaded from, if not by its name; `sources` says it of options.
 
     Raises `AuditError` if nothing was found, or if the function has no name that it can be loaded by.
@@ -65,9 +72,9 @@ def script(verdict: Verdict, source: str = "", **sources: str) -> str:
         raise AuditError("there is no counterexample to save")
     source = source or loadable(verdict.function)
     table = case.table
-    plain = {name: value for name, value in verdict.options.items() if not callable(value)}
-    options = ",\n".join(f'    "{name}": {value!r}' for name, value in plain.items())
-    called = {name: value for name, value in verdict.options.items() if callable(value)}
+    loaded = {name: f"load({where!r})" for name, where in (sources or {}).items()}
+    written_out = {name: loaded.get(name) or literal(value) for name, value in verdict.options.items()}
+    options = ",\n".join(f'        "{name}": {text}' for name, text in written_out.items())
     return SCRIPT.format(
         kind=verdict.kind,
         function=verdict.function,
@@ -76,8 +83,7 @@ def script(verdict: Verdict, source: str = "", **sources: str) -> str:
         summary=summary(verdict),
         rows=pformat([written(request) for request in table.rows], width=118, sort_dicts=False),
         table="\n".join(f"    {x.name}={getattr(table, x.name)!r}," for x in fields(table) if x.name != "rows"),
-        options=f"{{\n{options},\n}}" if options else "{}",
-        loaded={name: sources.get(name) or loadable(name_of(value)) for name, value in called.items()},
+        options=f"{{\n{options},\n    }}" if options else "{}",
         source=source,
         dtype=case.dtype,
     )
@@ -116,6 +122,11 @@ def number(written: str) -> Fraction | float:
 def text(value: Any) -> str:
     """A number of a row."""
     return "nan" if isinstance(value, float) and math.isnan(value) else str(value)
+
+
+def literal(value: Any) -> str:
+    """An option as Python source; a function as what loads it."""
+    return f"load({loadable(name_of(value))!r})" if callable(value) else repr(value)
 
 
 def loadable(name: str) -> str:

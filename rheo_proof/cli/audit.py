@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import os
 import re
-from itertools import product
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.progress import Progress
 
-from rheo_proof.cli.options import COUNT, check_different, check_targets, names_of, refuse_empty, spelled
+from rheo_proof.cli.options import COUNT, check_targets, names_of, refuse_empty, spelled
 from rheo_proof.exact.errors import InputError
 from rheo_proof.report.console import plain_console
 from rheo_proof.report.json_file import write_json, write_text
 
 if TYPE_CHECKING:
     from rheo_proof.audit.verdict import Verdict
+
+FLAGS = {
+    **{name: f"--{name}" for name in ("adapter", "arrays", "returns", "drafter", "tolerance", "timeout", "calls")},
+    **{name: f"--{name}" for name in ("mode", "eps", "json", "save", "map")},
+    "roles": "--map",
+    "dtypes": "--dtype",
+    "tables": "--table",
+    "declared": "--declare",
+    "max_runs": "--max-runs",
+    "allow_in_place": "--allow-in-place",
+    "allow_nan": "--allow-nan",
+}
+"""What `--set` does not set, and what does."""
 
 ROLE = re.compile(r"\s*(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*(,|$)")
 
@@ -43,6 +58,7 @@ ROLE = re.compile(r"\s*(?P<parameter>\w+)\s*=\s*(?P<role>\w+\s*(\[[^\]]*\])?)\s*
 @click.option("--declare", "declared", metavar="WORDS", help="What is lossy on purpose; 'mix W' for (1-W) p + W q.")
 @click.option("--tolerance", metavar="TV", help="A total variation that counts as right.  [default: roundings only]")
 @click.option("--allow-in-place", is_flag=True, help="The function may write into its arguments.")
+@click.option("--allow-nan", is_flag=True, help="The function may give an answer to rows of nan.")
 @click.option("--max-runs", type=COUNT, help="Give up on a case after so many runs.  [default: 10000]")
 @click.option("--calls", type=int, help="Ordinary calls on each of three tables, to compare.  [default: 400]")
 @click.option("--timeout", type=COUNT, metavar="SECONDS", help="Give up after so many seconds.")
@@ -83,12 +99,12 @@ def audit_command(context: click.Context, /, **options: Any) -> None:
 def audited(options: dict[str, Any]) -> Verdict:
     """Load the function and audit it; what it prints is dropped. Raises `InputError`."""
     from rheo_proof.audit.auditing import MOST_RUNS, audit
-    from rheo_proof.audit.naming import files_of, load
+    from rheo_proof.audit.naming import load
 
     more: dict[str, Any] = {name: options[name] for name in ("arrays", "returns") if options[name] is not None}
     if options["roles"]:
         more["roles"] = roles_of(options["roles"])
-    more |= settable(options["adapter"], settings_of(options["settings"]))
+    more |= settings_of(options["settings"])
     if options["dtypes"]:
         more["dtypes"] = names_of(options["dtypes"], "--dtype", "float32,float64")
     if options["tables"]:
@@ -104,10 +120,7 @@ def audited(options: dict[str, Any]) -> Verdict:
             function = load(options["function"])
             if options["drafter"]:
                 more["drafter"] = load(options["drafter"], "--drafter")
-            for target, named in product(("json_path", "save_path"), (function, more.get("drafter"))):
-                if options[target] and named is not None:
-                    for file in files_of(options["function" if named is function else "drafter"], named):
-                        check_different((spelled(target), options[target]), ("the audited code", str(file)))
+            keep_sources(options, {"the audited function": function, "the drafter": more.get("drafter")})
             return audit(
                 function,
                 options["adapter"],
@@ -116,12 +129,38 @@ def audited(options: dict[str, Any]) -> Verdict:
                 max_runs=options["max_runs"] or MOST_RUNS,
                 timeout=options["timeout"],
                 allow_in_place=options["allow_in_place"],
+                allow_nan=options["allow_nan"],
                 calls=options["calls"],
                 told=told,
                 mode=options["mode"],
                 eps=options["eps"],
                 **more,
             )
+
+
+def keep_sources(options: dict[str, Any], functions: dict[str, Any]) -> None:
+    """Raise `InputError` if a file that is to be written holds one of the functions, or what they were named by."""
+    named = {"the audited function": options["function"], "the drafter": options["drafter"] or ""}
+    for option in ("save_path", "json_path"):
+        for what, function in functions.items():
+            if options[option] and any(map(same_file(options[option]), files_of(function, named[what]))):
+                raise InputError(f"{spelled(option)} {options[option]}: is the file of {what}; name another file")
+
+
+def files_of(function: Any, written: str) -> set[str]:
+    """The files of a function, of the module that it was named by, and of what it wraps or belongs to."""
+    where = written.rpartition(":")[0]
+    found = {where} if where.endswith(".py") else {getattr(sys.modules.get(where), "__file__", None)}
+    for each in (function, inspect.unwrap(function) if callable(function) else None, type(function)):
+        module = sys.modules.get(getattr(each, "__module__", None) or "")
+        code = getattr(each, "__code__", None)
+        found |= {getattr(module, "__file__", None), getattr(code, "co_filename", None)}
+    return {file for file in found if file and os.path.isfile(file)}
+
+
+def same_file(path: str) -> Callable[[str], bool]:
+    """Whether a file is the one at a path, by whatever name or link."""
+    return lambda file: os.path.exists(path) and os.path.samefile(path, file)
 
 
 def roles_of(parts: tuple[str, ...]) -> dict[str, str]:
@@ -153,24 +192,16 @@ def settings_of(parts: tuple[str, ...]) -> dict[str, Any]:
         name, equals, written = part.partition("=")
         if not equals or not name.strip().isidentifier() or not written.strip():
             raise InputError(f"--set is {part!r}, expected name=value, such as batched=True")
+        if name.strip() in FLAGS:
+            raise InputError(f"--set is {part!r}, but {name.strip()} has an option of its own, {FLAGS[name.strip()]}")
+        if name.strip() in ("function", "told"):
+            raise InputError(f"--set is {part!r}, but no adapter has an option {name.strip()!r}")
+        if name.strip() in settings:
+            raise InputError(f"--set gives {name.strip()} twice; give it once")
         try:
             settings[name.strip()] = ast.literal_eval(written.strip())
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
             settings[name.strip()] = written.strip()
-    return settings
-
-
-def settable(adapter: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings, if they are options of the adapter and have none of the command. Raises `InputError`."""
-    from rheo_proof.audit.adapters import READY
-    from rheo_proof.audit.adapters.settings import SETTINGS, options_of
-
-    has = options_of(adapter)
-    for name in settings if adapter in READY else ():
-        if name not in has:
-            known = SETTINGS.get(name)
-            instead = f"; use {known.instead}" if known is not None and known.instead else f"; it has {', '.join(has)}"
-            raise InputError(f"--set {name}: adapter {adapter} takes no such setting{instead}")
     return settings
 
 
@@ -181,15 +212,11 @@ def save(verdict: Verdict, options: dict[str, Any], say: Any) -> None:
     if case_of(verdict) is None:
         say(f"Note: there is no counterexample, so {options['save_path']} was not written.", soft_wrap=True)
         return
-    sources = {name: anywhere(options[name]) for name in ("function", "drafter") if options[name]}
-    write_text(options["save_path"], script(verdict, sources.pop("function"), **sources))
+    sources = {"drafter": anywhere(options["drafter"])} if options["drafter"] else {}
+    write_text(options["save_path"], script(verdict, anywhere(options["function"]), sources))
 
 
 def anywhere(written: str) -> str:
-    """The name of a function as it can be loaded from any folder.
-
-    >>> anywhere("/home/me/engine.py:verify"), anywhere("engine.rules:verify")
-    ('/home/me/engine.py:verify', 'engine.rules:verify')
-    """
+    """What names a function from every folder: a file by its whole path."""
     where, _, name = written.rpartition(":")
     return f"{os.path.abspath(where)}:{name}" if where.endswith(".py") else written

@@ -53,11 +53,7 @@ def spelled(name: str) -> str:
     >>> spelled("json_path")
     '--json'
     """
-    return "--" + RENAMED.get(name, name.removesuffix("_path").replace("_", "-"))
-
-
-RENAMED = {"declared": "declare"}
-"""Parameters that are called otherwise than their option."""
+    return "--" + name.removesuffix("_path").replace("declared", "declare").replace("_", "-")
 
 
 def refuse_empty(options: Mapping[str, Any], *names: str) -> None:

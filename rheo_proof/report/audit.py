@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
 
-from rheo_proof.audit.cases import Table
 from rheo_proof.audit.judging import GUARD, Judged
 from rheo_proof.audit.lines import Departure
 from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, Verdict
@@ -232,7 +231,7 @@ def closing(verdict: Verdict) -> str:
     if verdict.sampled is not None:
         headline = verdict.sampled.headline
         return f"{headline[0].upper()}{headline[1:]}: {verdict.basis}."
-    if verdict.basis and verdict.judged:
+    if verdict.basis:
         return f"{decided(verdict)} {verdict.basis[0].upper()}{verdict.basis[1:]}."
     return decided(verdict)
 
@@ -278,21 +277,12 @@ def as_text(verdict: Verdict) -> str:
     return "\n".join([lines[-1], "", *(line.rstrip() for line in lines[:-1])])
 
 
-def repeat(
-    source: str, adapter: str, only: Table, dtype: str, options: Mapping[str, Any], loaded: Mapping[str, str]
-) -> int:
-    """What a saved counterexample does: audit its one table again, and print that; returns the exit status.
-
-    `loaded` says where the options that are functions are found. Unusable input is one line, and status 2.
-    """
-    from rheo_proof.audit.auditing import audit
-    from rheo_proof.audit.naming import load
-
+def repeat(again: Callable[[], Verdict]) -> int:
+    """What a saved counterexample prints, and its exit status: that of the command."""
     try:
-        functions: dict[str, Any] = {name: load(where, name) for name, where in loaded.items()}
-        verdict = audit(load(source), adapter, tables=[only], dtypes=[dtype], **options, **functions)
+        verdict = again()
     except InputError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 2
     show_audit(plain_console(), verdict)
     return verdict.status

@@ -237,5 +237,5 @@ def test_a_step_that_loops_may_emit_more_and_nothing_is_expected_of_its_acceptan
 def test_a_step_is_given_no_rows():
     with pytest.raises(AuditError, match="a step is given models, not target_probs"):
         plain("step").check(lambda prefix, target_probs: 0)
-    with pytest.raises(AuditError, match="is not next or all"):
+    with pytest.raises(AuditError, match="expected next or all"):
         plain("step", form="last")

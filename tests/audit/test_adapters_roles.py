@@ -9,7 +9,6 @@ import pytest
 
 from rheo_proof.audit.adapters import NAMES, Verify, find
 from rheo_proof.audit.cases import Case, Request, exactly
-from rheo_proof.audit.drafts import siblings
 from rheo_proof.audit.errors import AuditError
 from rheo_proof.audit.inputs import logit
 from rheo_proof.audit.tables import table
@@ -208,18 +207,18 @@ def test_a_function_that_does_not_fit_is_refused_before_anything_runs(function, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"arrays": "jax"}, "expected one of torch, numpy, list"),
+        ({"arrays": "jax"}, "expected torch, numpy or list"),
         ({"returns": "strings"}, "no 'strings'"),
         ({"returns": "length"}, "expected tokens, padded, token or vector"),
         ({"returns": "best,token"}, "best needs length"),
-        ({"temperature": 0}, "is not a positive number"),
-        ({"drafting": siblings(2), "returns": "length,token"}, "a length says nothing of a tree"),
+        ({"temperature": 0}, "expected a number from 1/100 to 100"),
+        ({"parents": (-1, -1), "returns": "length,token"}, "a length says nothing of a tree"),
         ({"colour": 3}, "colour"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(AuditError, match=message):
-        find("chain", **{"arrays": "list", **options}).check(on_lists.chain)
+        find("tree" if "parents" in options else "chain", **{"arrays": "list", **options}).check(on_lists.chain)
 
 
 def test_no_adapter_is_found_under_a_wrong_name():

@@ -179,7 +179,7 @@ def test_a_function_that_keeps_something_between_calls_is_not_enumerable() -> No
         ({"adapter": "chains"}, "no adapter 'chains'"),
         ({"tables": ["dyadics"]}, "no table 'dyadics'"),
         ({"dtypes": ["float16"]}, "float16"),
-        ({"arrays": "jax"}, "arrays 'jax'"),
+        ({"arrays": "jax"}, "adapter chain, arrays: 'jax' is no value for it; expected torch, numpy or list"),
         ({"returns": "string"}, "no 'string'"),
         ({"roles": {"draft_tokens": "tokens"}}, "tokens"),
         ({"roles": {"nobody": "draft_tokens"}}, "no parameter 'nobody'"),
@@ -188,7 +188,7 @@ def test_a_function_that_keeps_something_between_calls_is_not_enumerable() -> No
         ({"declared": " "}, "declared"),
         ({"declared": "mix 3/2"}, "mix 3/2"),
         ({"colour": "red"}, "colour"),
-        ({"tables": ["two dyadic"]}, "no table of the battery fits"),
+        ({"tables": ["two dyadic"]}, "table 'two dyadic' does not fit adapter chain: it is 2 requests in one call"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(options: dict[str, Any], words: str) -> None:

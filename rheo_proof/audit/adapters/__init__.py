@@ -7,8 +7,8 @@ from typing import Any
 
 from rheo_proof.audit.adapters.adapter import Adapter
 from rheo_proof.audit.adapters.engines import eagle, hf, vllm
+from rheo_proof.audit.adapters.options import options_of
 from rheo_proof.audit.adapters.ready import chain, one_level, tree
-from rheo_proof.audit.adapters.settings import taken
 from rheo_proof.audit.adapters.step import Step, step
 from rheo_proof.audit.adapters.verify import Verify
 from rheo_proof.audit.errors import AuditError
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-def find(name: str, **options: Any) -> Adapter:
+def find(name: str, /, **options: Any) -> Adapter:
     """A ready-made adapter with some of its options changed. Raises `AuditError` for names and options it has not.
 
     >>> find("chain", batched=True).name
@@ -53,4 +53,4 @@ def find(name: str, **options: Any) -> Adapter:
     """
     if name not in READY:
         raise AuditError(f"no adapter {name!r}; there are {', '.join(NAMES)}")
-    return READY[name](**taken(name, options))
+    return READY[name](**options_of(name, options))
