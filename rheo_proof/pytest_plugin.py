@@ -77,33 +77,58 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line("ERROR: the statistical assertions of this run exceed their error budget", red=True)
 
 
+def expected_of(expect: Any) -> tuple[str, set[str] | None]:
+    """The kind that is expected, if any, and the findings, if they are named. Raises `InputError`."""
+    from rheo_proof.audit.contract import TOPICS
+    from rheo_proof.audit.verdict import STATUS
+    from rheo_proof.exact.errors import InputError
+
+    if not isinstance(expect, tuple):
+        kind, topics = expect, None
+    else:
+        kind, topics = (expect[0] if expect else ""), set(expect[1:])
+    if not isinstance(kind, str) or (kind not in STATUS and (kind or topics is not None)):
+        raise InputError(f"expect is {expect!r}; there are {', '.join(STATUS)}")
+    for topic in topics or ():
+        if topic not in TOPICS:
+            raise InputError(f"expect is {expect!r}, and there is no finding {topic!r}; there are {', '.join(TOPICS)}")
+    return kind, topics
+
+
 @pytest.fixture
 def rheo_audit() -> Callable[..., Verdict]:
     """Audit a verifier; fail unless the verdict is the expected one.
 
     Takes what `rheo_proof.audit.audit` takes. Without `expect`, `lossless` is expected, or `lossless but slower than
-    the ratio rule`, and in mode `sampled`, which proves nothing, `not refuted`; with it, exactly this kind. Returns the
+    the ratio rule`, and in mode `sampled`, which proves nothing, `not refuted`; with it, exactly this kind, and with a
+    tuple, such as `("contract broken", "the input is changed")`, exactly this kind and these findings. Returns the
     verdict.
     """
 
-    def check(function: Callable[..., Any], adapter: Any = "chain", *, expect: str = "", **options: Any) -> Verdict:
+    def check(
+        function: Callable[..., Any],
+        adapter: Any = "chain",
+        *,
+        expect: str | tuple[str, ...] = "",
+        **options: Any,
+    ) -> Verdict:
         __tracebackhide__ = True
         from rheo_proof.audit import audit
-        from rheo_proof.audit.verdict import STATUS
         from rheo_proof.exact.errors import InputError
         from rheo_proof.report.audit import as_text
 
-        if expect and expect not in STATUS:
-            pytest.fail(f"expect is {expect!r}; there are {', '.join(STATUS)}", pytrace=False)
         verdict, unusable = None, ""
         try:
+            kind, topics = expected_of(expect)
             verdict = audit(function, adapter, **options)
         except InputError as error:
             unusable = str(error)
         if verdict is None:
             pytest.fail(f"rheo_audit: {unusable}", pytrace=False)
-        if verdict.kind != expect if expect else not verdict.passes:
-            expected = f"Expected: {expect}.\n" if expect else ""
+        found = {finding.topic for finding in verdict.findings if not finding.remark}
+        if (verdict.kind != kind if kind else not verdict.passes) or (topics is not None and found != topics):
+            words = f"{kind}: {', '.join(sorted(topics)) or 'nothing found'}" if topics is not None else kind
+            expected = f"Expected: {words}.\n" if kind else ""
             pytest.fail(f"{expected}{as_text(verdict)}", pytrace=False)
         return verdict
 

@@ -94,9 +94,9 @@ class Audit:
         except NotEnumerable as refused:
             self.undecided.append(Undecided(case.name, str(refused)))
             if refused.shared:
-                self.findings.append(
-                    Finding(contract.STREAM, f"{refused.operation}, at {refused.site}", case.name, cause=True)
-                )
+                # Whose draws they are, the draft's or the verifier's, is not known.
+                text = f"{refused.operation}, the later one at {refused.site}"
+                self.findings.append(Finding(contract.OVERLAP, text, case.name, cause=True))
             return
         except (LimitReached, Unsound) as limit:
             self.undecided.append(Undecided(case.name, str(limit).replace("classes", "runs")))

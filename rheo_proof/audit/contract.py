@@ -37,7 +37,7 @@ class Finding:
 
 DRAFT_LAW = "the reported draft law is not the law drawn from"
 SHARED = "draft and verifier share noise"
-STREAM = "two draws share their noise"
+OVERLAP = "two draws share their noise"
 TWICE = "a random variable is used twice"
 IMPOSSIBLE = "a token of target probability 0 can be emitted"
 CHANGED = "the input is changed"
@@ -47,7 +47,7 @@ LENGTHS = "the answer is no emitted string"
 ENDPOINT = "an end of a uniform raises"
 SEEDED = "the function seeds its own generator"
 
-TOPICS = (DRAFT_LAW, SHARED, STREAM, TWICE, LENGTHS, FAILING, IMPOSSIBLE, CHANGED, NAN, ENDPOINT, SEEDED)
+TOPICS = (DRAFT_LAW, SHARED, OVERLAP, TWICE, LENGTHS, FAILING, IMPOSSIBLE, CHANGED, NAN, ENDPOINT, SEEDED)
 """In the order in which they are listed."""
 
 

@@ -56,7 +56,8 @@ def departure(leaves: Sequence[Leaf], model: ToyModel, context: Prefix, allowed:
     if what == RECOVERY and not any(accepted):
         what = BONUS if at_end else RECOVERY
     off = [a - e for a, e in zip(actual, expected, strict=True)]
-    token = max(range(model.vocab), key=lambda x: abs(off[x]))
+    # Of two that are off by as much, the one that is emitted too often: something emits it.
+    token = max(range(model.vocab), key=lambda x: (abs(off[x]), off[x]))
     if abs(off[token]) <= allowed:
         return None
     if what == ACCEPTANCE:
@@ -64,7 +65,8 @@ def departure(leaves: Sequence[Leaf], model: ToyModel, context: Prefix, allowed:
         site = deciding(through, rejected) or deciding(emitting(leaves), rejected)
     else:
         last = [leaf for leaf in through if rejected(outcome_of(leaf))]
-        site = deciding(last, lambda outcome: outcome.tokens[len(context)])
+        # Where a rejection leaves nothing to decide, it was what decided the token.
+        site = deciding(last, lambda outcome: outcome.tokens[len(context)]) or deciding(through, rejected)
     return Departure(what, context, token, to_fraction(expected[token]), to_fraction(actual[token]), site)
 
 

@@ -5,7 +5,8 @@ the verdict is `not enumerable`. Else, from what the battery showed, in this ord
 
 1. `contract broken`, if the reported draft law is not the one drawn from, whatever the law of the output; if that
    departs somewhere and reuse of random variables was confirmed as the cause (draft and verifier share noise; one is
-   used twice); or if it departs only where the function raises or returns no emitted string.
+   used twice); if two draws share their noise in a way of which no law is known; or if the law departs only where the
+   function raises or returns no emitted string.
 2. `lossy by design`, if the law departs and that was declared; also if it follows a declared other target.
 3. `biased`, if the law departs otherwise.
 4. `contract broken`, if the law is right, but a token of target probability 0 can be emitted, the input is changed, or

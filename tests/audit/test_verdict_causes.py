@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from rheo_proof.audit import contract as topics
@@ -86,17 +85,6 @@ def test_noise_that_is_shared_is_to_blame_where_the_law_is_wrong() -> None:
     assert verdict_on(verifier, ("R29", "R29-other")).kind == LOSSLESS, "with a draft of our own nothing is shared"
 
 
-def test_two_streams_of_the_verifier_are_not_said_to_be_those_of_draft_and_verifier() -> None:
-    def verifier(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
-        if np.random.default_rng(3).random() < np.random.default_rng(3).exponential():
-            return plain.right(draft_tokens, draft_probs, target_probs)
-        return plain.right(draft_tokens, draft_probs, target_probs)
-
-    verdict = verdict_on(verifier, ("dyadic",))
-    assert (verdict.kind, found(verdict)) == (BROKEN, {topics.STREAM})
-    assert verdict.findings[0].text.startswith("two different draws from one state of a generator, at ")
-
-
 def two_looks(run: Run) -> int:
     """Draws once and compares at two lines."""
     u = run.uniform()
@@ -120,3 +108,35 @@ def test_a_split_latent_is_fresh_for_each_use() -> None:
 def test_places_of_comparisons_are_kept() -> None:
     [sites] = places(explore(two_looks).leaves).values()
     assert [site.function for site in sites] == ["two_looks", "two_looks"]
+
+
+def test_two_draws_of_the_verifier_from_one_state_are_not_laid_at_the_drafts_door() -> None:
+    def verifier(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
+        coins, tokens = random.Random(7), random.Random(7)
+        for i, x in enumerate(draft_tokens):
+            p, q = target_probs[i], draft_probs[i]
+            if not coins.random() * q[x] < p[x]:
+                return [*draft_tokens[:i], tokens.randrange(len(p))]
+        return [*draft_tokens, tokens.randrange(3)]
+
+    verdict = verdict_on(verifier, ("R29",))
+    assert (verdict.kind, found(verdict)) == (BROKEN, {topics.OVERLAP})
+    [finding] = [each for each in verdict.findings if not each.remark]
+    assert "draft" not in finding.topic + finding.text
+    assert finding.text.startswith("two different draws from one state of a generator, the later one at ")
+    assert __file__ in finding.text
+
+
+def test_where_a_rejection_decides_the_token_its_line_is_named() -> None:
+    def thrifty(draft_tokens: list[int], draft_probs: plain.Rows, target_probs: plain.Rows) -> list[int]:
+        for i, x in enumerate(draft_tokens):
+            p, q = target_probs[i], draft_probs[i]
+            u = random.random()
+            if not u * q[x] < p[x]:  # rejects, and so decides what is drawn
+                return [*draft_tokens[:i], plain.inverse_cdf(plain.residual(p, q), u)]
+        return [*draft_tokens, plain.draw(target_probs[-1])]
+
+    departure = verdict_on(thrifty, ("dyadic",)).departure
+    assert departure is not None
+    assert departure.actual > departure.expected, "of two that are off alike, the one that is emitted too often"
+    assert departure.source.endswith("# rejects, and so decides what is drawn")

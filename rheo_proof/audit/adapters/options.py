@@ -139,8 +139,8 @@ DRAFTER = Kind("a Python function", _function)
 EVERYWHERE: dict[str, Option] = {
     "arrays": Option(word(*KINDS), "what arrays the function is handed", "torch", "--arrays"),
     "roles": Option(ROLES, "what its parameters are", "by their usual names", "--map"),
-    "returns": Option(RETURNS, "what it returns", "see below", "--returns"),
-    "order": Option(ORDER, "the roles of its required parameters, where a name is not known", "see below"),
+    "returns": Option(RETURNS, "what it returns", "see Adapters", "--returns"),
+    "order": Option(ORDER, "the roles of its required parameters, where a name is not known", "see Adapters"),
     "constants": Option(CONSTANTS, "values of parameters that are no roles", "{}"),
 }
 VERIFYING: dict[str, Option] = {
@@ -150,13 +150,13 @@ VERIFYING: dict[str, Option] = {
     "bonus": Option(SWITCH, "whether a step always ends with a token that is no draft token", "True"),
     "prompt": Option(whole(0, 64), "tokens at the beginning of a returned string that were there before", "0"),
     "temperature": Option(TEMPERATURE, "handed over, with logits times it", "1"),
-    "axes": Option(AXES, "axes of roles that are written without", "see below"),
+    "axes": Option(AXES, "axes of roles that are written without", "see Adapters"),
     "names": Option(ROLES, "further usual names of parameters", "{}"),
     "target_process": Option(FUNCTION, "what the function does to target laws before they count", "nothing"),
     "draft_process": Option(FUNCTION, "the same for draft laws", "nothing"),
 }
 METHOD = Option(word(*METHODS), "how siblings are drawn", "iid")
-TREE = {"parents": Option(PARENTS, "the parents of the nodes of the tree", "see below"), "method": METHOD}
+TREE = {"parents": Option(PARENTS, "the parents of the nodes of the tree", "see Adapters"), "method": METHOD}
 STEPPING: dict[str, Option] = {
     **EVERYWHERE,
     "form": Option(word(*FORMS), "the rows that a model returns: of the next token, or after every token", "next"),
