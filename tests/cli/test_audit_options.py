@@ -159,3 +159,13 @@ def test_no_setting_ends_in_a_traceback(adapter: str, chosen: list[tuple[str, st
     assert run.status in (0, 1, 2, 3), run
     assert "Traceback" not in run.err
     assert is_one_line(run, 2) if run.status == 2 else run.err == ""
+
+
+def test_an_answer_to_rows_of_nan_can_be_permitted() -> None:
+    accepting = (f"{PLAIN}:through_nan", *QUICK, "--table", "nan draft")
+    refused = prove_here("audit", *accepting)
+    assert refused.status == 1
+    assert "CONTRACT BROKEN: a row of nan is accepted; the law itself is right." in refused.words
+    permitted = prove_here("audit", *accepting, "--allow-nan")
+    assert (permitted.status, permitted.err) == (0, ""), permitted
+    assert "nan is accepted" not in permitted.out
