@@ -1,7 +1,7 @@
 """The model of `proofs/` is the code: what Coq computes is what the enumerators compute, as rationals.
 
-The copies that Coq runs are proved equal to the definitions that its theorems speak about (proofs/copies.v). Compared are
-the law of the kept tree in rank order, over all draws, and the law of the emitted string, for three rules.
+The copies that Coq runs are proved equal to the definitions that its theorems speak about (proofs/copies.v). Compared
+are the law of the kept tree in rank order, over all draws, and the law of the emitted string, for three rules.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ From mathcomp Require Import all_ssreflect.
 From Rheo Require Import programs numbers computing copied_rules parts copies models.
 Definition number (a : fractions) := (QArith_base.Qnum a, QArith_base.Qden a).
 Definition word {{n}} (u : seq 'I_n) := map (@nat_of_ord n) u.
-Fixpoint at_row (l : seq (seq nat * nat)) (u : seq nat) := if l is (v, m) :: k then if v == u then m else at_row k u else 0.
+Fixpoint at_row (l : seq (seq nat * nat)) (u : seq nat) :=
+  if l is (v, m) :: k then if v == u then m else at_row k u else 0.
 Definition show {{n}} (l : seq (seq (seq 'I_n * bool) * fractions)) :=
   [seq ([seq (word x.1, x.2) | x <- a.1], number a.2) | a <- l].
 Section Model.
@@ -94,9 +95,8 @@ class Case:
 
 def written(rows: list[tuple[Prefix, str]]) -> str:
     """A list of pairs as Coq reads it."""
-    return (
-        "[:: " + "; ".join(f"([:: {'; '.join(map(str, u))}], {row})" for u, row in rows).replace("[:: ]", "[::]") + "]"
-    )
+    lines = "; ".join(f"([:: {'; '.join(map(str, u))}], {row})" for u, row in rows)
+    return f"[:: {lines}]".replace("[:: ]", "[::]")
 
 
 def pairs(law: Law) -> str:
