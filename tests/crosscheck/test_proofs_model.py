@@ -1,7 +1,7 @@
 """The model of `proofs/` is the code: what Coq computes is what the enumerators compute, as rationals.
 
 The copies that Coq runs are proved equal to the definitions that its theorems speak about (proofs/copies.v). Compared
-are the law of the kept tree in rank order, over all draws, and the law of the emitted string, for three rules.
+are the law of the kept tree in rank order, over all draws, and the law of the emitted string, for four rules.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ coq_or_skip()
 
 MODELS, TWINS = 100, 20
 RULES = {"rheo": "crheo (tokens n)", "rrsw": "crrs (tokens n)", "match": "@conehot _ _"}
+ALL_RULES = [*RULES, "flow"]
 
 # `trees` and `steps` read off the tables of copies.v; `low` is the twin: the slots with a third of the proxy.
 PREAMBLE = f"""
 From Coq Require Import BinInt.
 From mathcomp Require Import all_ssreflect.
-From Rheo Require Import programs numbers computing copied_rules parts copies models.
+From Rheo Require Import programs numbers computing copied_rules parts copies copied_flow models.
 Definition number (a : fractions) := (QArith_base.Qnum a, QArith_base.Qden a).
 Definition word {{n}} (u : seq 'I_n) := map (@nat_of_ord n) u.
 Fixpoint at_row (l : seq (seq nat * nat)) (u : seq nat) :=
@@ -52,8 +53,9 @@ Notation p := (@computed n target).
 Notation q := (@computed n draft).
 Notation m := (fun u : seq V => at_row heads (word u)).
 Definition trees := show (tree_law (V := V) (tokens n) q (fun _ => K) m D B N).
-Definition steps := [seq [seq (word a.1, number a.2) | a <- step_law (V := V) (tokens n) p q (fun _ => K) m D B N rule]
-  | rule <- [:: {"; ".join(RULES.values())}]].
+Definition steps := [seq [seq (word a.1, number a.2) | a <- law] | law <- rcons
+  [seq step_law (V := V) (tokens n) p q (fun _ => K) m D B N rule | rule <- [:: {"; ".join(RULES.values())}]]
+  (flow_step_law (V := V) (tokens n) p D q (fun _ => K) m B N)].
 Definition low u := cslots (V := V) (tokens n) (div (cproxy (V := V) (tokens n) (q u) (m u)) (whole 3)) (q u) K (m u).
 Definition low_trees := show (law_of (tokens n) (map (@cseen fractions V))
   (csample (rheo_tail (V := V) (tokens n) q (fun _ => K) m) (cdraft low (@cby_value fractions V) D B N))).
@@ -152,7 +154,7 @@ def read_strings(answer: list[Any]) -> Table:
 
 def step_laws(case: Case) -> list[Table]:
     """The step law of each rule, by classes."""
-    schemes = [Scheme(case.drafting(), replace(case.parameters, verify=rule).verifying()) for rule in RULES]
+    schemes = [Scheme(case.drafting(), replace(case.parameters, verify=rule).verifying()) for rule in ALL_RULES]
     return [dict(law_by_classes(scheme, case.model).strings(case.model.vocab)) for scheme in schemes]
 
 
@@ -166,7 +168,7 @@ def test_coq_computes_what_the_package_computes_and_a_twin_with_another_proxy_do
     for case, kept, answer in zip(cases(), trees, said[: 2 * MODELS : 2], strict=True):
         assert read_trees(answer) == kept, f"kept trees of {case}"
     for case, answer in zip(cases(), said[1 : 2 * MODELS : 2], strict=True):
-        for rule, table, law in zip(RULES, answer, step_laws(case), strict=True):
+        for rule, table, law in zip(ALL_RULES, answer, step_laws(case), strict=True):
             assert read_strings(table) == law, f"strings of {rule} on {case}"
     # The twin: a law of trees as well, but a wrong one.
     wrong = [read_trees(answer) for answer in said[2 * MODELS :]]

@@ -29,6 +29,8 @@ STATED = {
     "low-proxy",
     "tie-by-token",
     "verify-full-q",
+    "flow-depth-first",
+    "flow-layers",
     "bottom-up",
 }
 
