@@ -1,4 +1,4 @@
-.PHONY: check test law gpu docs bench
+.PHONY: check test law gpu docs bench proofs
 
 # Needs the environment of CONTRIBUTING.md, activated.
 
@@ -25,3 +25,8 @@ bench:
 	python benchmarks/policies.py
 	python benchmarks/reference.py
 	python benchmarks/torch_decoder.py
+
+# Needs Coq 8.16 and MathComp 1.15: apt-get install coq libcoq-mathcomp-algebra
+proofs:
+	$(MAKE) -C proofs
+	python3 proofs/check.py sources assumptions kernel

@@ -1,5 +1,6 @@
-(* Construction. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* The construction of the tree, to the letter: slots of an expanded node, layers, the beam B, the best N of all candidates.
+   Head, proxy and fill are parameters here; sections 2 and 3 fill them in (rheosampling.v). *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import predictable rank_order.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -35,7 +36,6 @@ Definition slots (u : prefix) (x : V) : seq slotd :=
   mark 0 (head u) ++
   (if hasS u then samp_slot u x :: mark (size (head u)).+1 (fill u x) else [::]).
 
-(* ---- The construction ---- *)
 Variables (D B N : nat).
 
 Definition kids (T : table) (a : cand) : seq cand := [seq s :: a | s <- slots (pre a) (T (pre a))].

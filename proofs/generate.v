@@ -1,5 +1,6 @@
-(* Iterating lossless steps generates from the target. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* The generation loop: steps repeated until there are enough tokens. Draft law, slots, rheostat, beam and budget of a step
+   may depend on the whole history. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless rheosampling ondemand.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -116,6 +117,8 @@ elim: n w => [//|n IH] w /= x; have := IH (rcons w x).
 by rewrite size_rcons addnS addSn.
 Qed.
 
+(* If every step, given the whole past, is lossless and emits at least one token, then repeating steps until there are as
+   many tokens as in y gives y with its target probability. *)
 Theorem generate_lossless (y : prefix) : Pr (generate (size y) (size y) [::]) y = target p [::] y.
 Proof.
 rewrite /Pr generate_from ?addn0 // subn0 -[RHS](Pr_complete p [::] y) /Pr.
@@ -139,6 +142,8 @@ Hypothesis legal1 : forall cs, sampled cs = None -> legal cs.
 Definition step_after (h : prefix) : prog R V prefix :=
   run_step (after p h) (q h) (K h) (m h) D (B h) (N h) ver.
 
+(* RheoSampling repeated, with any fair rule that takes one sampled child per node: each string y is generated with its
+   target probability. The draft laws and K, m, B, N of a step may depend on everything generated so far. *)
 Theorem run_generate (y : prefix) :
   Pr (generate step_after (size y) (size y) [::]) y = target p [::] y.
 Proof.
@@ -149,6 +154,9 @@ apply: (generate_lossless lawp (D := D)) => [h|h L f DL].
 Qed.
 End RheoGenerate.
 
+(* The main theorem. RheoSampling with RheoVerification, repeated: for every vocabulary, all target and draft laws, all
+   K, m, D, B, N (all but D may depend on the history, K and m on the node too): each string y is generated with
+   probability p(y_1) p(y_2 | y_1) ... *)
 Theorem rheo_generate (R : realFieldType) (V : finType) (p : seq V -> V -> R)
     (q : seq V -> seq V -> V -> R) (lawp : forall u, law (p u)) (lawq : forall h u, law (q h u))
     K m D B N (y : seq V) :

@@ -1,5 +1,6 @@
-(* ll *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* The construction inserts parents before children and reveals no prefix twice; with Lemma 2 it is lossless for every fair
+   rule that takes one sampled child per node. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables rank_order construction layered.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -43,7 +44,6 @@ Notation slots_fac := (slots_fac head_fac proxy_fac fill_fac).
 Notation layer_val := (layer_val head_fac proxy_fac fill_fac).
 Notation layered_predictable := (@layered_predictable R V head hasS proxy fill D B N head_fac proxy_fac fill_fac).
 
-(* ---- Legality: parents first, no prefix twice ---- *)
 Variable t : prefix -> V -> R.
 Hypothesis lawt : forall u, law (t u).
 Hypothesis slots_uniq : forall u x, 0 < t u x -> uniq (map tk (slots u x)).
@@ -75,6 +75,7 @@ case/orP=> [/orP[/eqP <-|il]|/andP[/orP[/eqP <-|il] e]].
 - by apply: mon; apply: IH; rewrite il e orbT.
 Qed.
 
+(* If sibling tokens are distinct, the construction inserts below kept nodes of depth < D and reveals no prefix twice. *)
 Theorem layered_proper : proper t D build.
 Proof.
 move=> T k i pT; rewrite /build /kept; set K := take N (ranked T).
@@ -119,7 +120,6 @@ move: ck; rewrite -e eq -er -eb -{1}ib => bk.
 have := index_ltn bk; rewrite ib ltnn //.
 Qed.
 
-(* ---- The theorem for section 4 ---- *)
 Variable Tdef : table.
 Hypothesis posdef : positive t Tdef.
 Variable us : seq prefix.
@@ -130,6 +130,8 @@ Variables (legal : seq (slot R V) -> Prop) (ver : rule R V).
 Hypothesis ver_fair : fair legal ver.
 Hypothesis legal1 : forall cs, sampled cs = None -> legal cs.
 
+(* For all heads, proxies and fills as above, all D, B, N, all laws t of the sampled children, all target laws p, and every
+   fair rule that takes one sampled child per node: the construction is lossless. *)
 Theorem layered_lossless L f : (D < L)%N ->
   E (decode_table t D build ver Tdef us p L) f = E (complete p L [::]) f.
 Proof.

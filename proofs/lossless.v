@@ -1,5 +1,7 @@
-(* Losslessness for every predictable tree policy. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* The theorem: every well-formed policy is lossless with every fair rule. `val` is the expected f when each prefix,
+   visited or not, answers by its rule; insertions leave it alone in the mean (a martingale); on the empty tree it is
+   sampling from the target, on the finished tree it is the walk, completed. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -102,6 +104,8 @@ rewrite e; case: ifP => yw.
   by rewrite yw.
 Qed.
 
+(* From any tree s that satisfies the invariant: run a policy that is well formed from s, walk, complete to L > D tokens.
+   The expectation of any f of the output is the value of s. *)
 Theorem draft_val pi s L f : inv s -> wf s pi -> (D < L)%N ->
   E (bind (bind (draft pi s) (fun s' => walk D.+1 s' [::]))
           (fun w => complete (L - size w) w)) f = val s L [::] f.
@@ -118,7 +122,8 @@ elim: pi s => [|u x k IH|u t k IH] s iv.
   exact: wk.
 Qed.
 
-(* Main theorem: for every well-formed policy, completed output = target sampling. *)
+(* For every vocabulary, all target laws p, every depth D, every fair rule and every well-formed policy: the output of the
+   step, completed with target tokens to any length L > D, has the law of L target tokens. *)
 Theorem lossless pi L f : wf empty pi -> (D < L)%N ->
   E (decode L pi) f = E (complete L [::]) f.
 Proof.
@@ -140,6 +145,7 @@ rewrite big1 // => a _; rewrite IHn ?mulr0 // ?size_rcons 1?ltnW //.
 by rewrite nth_rcons sv.
 Qed.
 
+(* The same for one string: a string y of more than D tokens is emitted with probability p(y_1) p(y_2 | y_1) ... *)
 Corollary lossless_string pi y : wf empty pi -> (D < size y)%N ->
   Pr (decode (size y) pi) y = target [::] y.
 Proof. by move=> wfp Dy; rewrite /Pr lossless // -/(Pr _ _) -[y in Pr _ y]cat0s Pr_complete. Qed.

@@ -1,11 +1,11 @@
-From mathcomp Require Import all_ssreflect all_algebra.
+(* A mutant refuted: the sampled child valued by its own probability, which lets the construction peek at X. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum ssrint rat.
 From Rheo Require Import programs rules rheo_rule trees policies.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
-
 
 (* Section 3 with head m = 0, K = 2, D = 1, N = 1, and the mutant "the sampled slot is valued by its
    own probability": the kept node is X if t(X) >= t(fill), else the fill.  Vocabulary of 3 tokens. *)
@@ -32,7 +32,8 @@ Qed.
 
 Definition o0 : 'I_3 := ord0.
 
-(* First token 0: probability 3/4 instead of 1/2. *)
+(* With p = (1/2, 3/10, 1/5), q = (1/2, 1/4, 1/4), m = 0, K = 2, D = N = 1 and the sampled child valued by q(X), the first
+   token is 0 with probability 3/4 instead of 1/2. *)
 Theorem peek_biased :
   Pr peek [:: o0] = frac 3 4 /\ target target3 [::] [:: o0] = frac 1 2.
 Proof.

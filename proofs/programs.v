@@ -1,5 +1,7 @@
-(* Randomised programs and their meaning: the expectation of a function of the outcome. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* Randomised programs. A program returns, draws a token from a law, or flips a coin of stated bias. Its meaning is
+   E m f, the expectation of f at its outcome; two programs emit the same law when E agrees for every f. Every draw and
+   every coin is new randomness, and the numbers are those of any ordered field: exact arithmetic. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -1,5 +1,6 @@
-(* Candidates, their values, and rank order. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* Candidates, their values, and rank order: by decreasing value, ties by creation index. The creation index is structural:
+   the layer, then the rank of the parent, then the slot; no token id. Stable sorting by value realises it. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -22,7 +23,6 @@ Definition pre (a : cand) : prefix := rev (map tk a).
 Fixpoint value (a : cand) : R := if a is s :: a' then value a' * fac s else 1.
 Definition by_value (l : seq cand) : seq cand := sort (fun a b => value b <= value a) l.
 
-(* ---- Rank order is structural ---- *)
 Fixpoint before (a b : cand) : bool :=
   (value b < value a) || (value a == value b) &&
   ((size a < size b)%N || (size a == size b) &&

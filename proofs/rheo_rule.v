@@ -1,5 +1,6 @@
-(* RheoVerification and Match are fair: the local lemma. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* Lemma 1 for RheoVerification and Match: the coin and the residual together give back the target law p, in the mean
+   over X ~ t. Division by 0 is 0, so t(X) = 0 and an empty residual need no exception. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -67,6 +68,8 @@ Proof. by elim: cs => [|[y|t y] cs IH]. Qed.
 Lemma sampled_rconsS (cs : seq slot) t x : sampled cs = None -> sampled (rcons cs (Samp t x)) = Some (t, x).
 Proof. by elim: cs => [|[y|t' y] cs IH]. Qed.
 
+(* RheoVerification is fair: with no child y ~ p; a new deterministic child leaves the law of y alone; a sampled child with
+   X ~ t leaves it alone in the mean over X, provided that the node had no sampled child before. *)
 Theorem rheo_fair : fair (fun cs => sampled cs = None) (@rheo R V).
 Proof.
 split => [p f lp|p cs x f lp _|p cs t f lp _ no lt] //.
@@ -75,6 +78,7 @@ split => [p f lp|p cs x f lp _|p cs t f lp _ no lt] //.
   by apply: eq_bigr => x _; rewrite /rheo sampled_rconsS.
 Qed.
 
+(* Match is fair, whatever the children. *)
 Theorem onehot_fair : fair (fun _ => True) (@onehot R V).
 Proof.
 split=> // p cs t f lp _ _ [_ t1].

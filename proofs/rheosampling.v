@@ -1,5 +1,5 @@
-(* Sections 3 and 4 together: RheoSampling is lossless. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* RheoSampling: the slots of a node from its draft law q, with the paper's proxy, put into the construction. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -151,6 +151,8 @@ Definition decode (L : nat) : prog R V prefix :=
   let s := grow tail_law T (build head has_sampled proxy fill D B N T) in
   bind (walk ver p D.+1 s [::]) (fun w => complete p (L - size w) w)).
 
+(* RheoSampling, the table drawn first: for all laws p and q, all K and m (which may differ from node to node), all D, B, N,
+   and every fair rule that takes one sampled child per node, the completed output has the law of the target. *)
 Theorem rheosampling_lossless L f : (D < L)%N -> E (decode L) f = E (complete p L [::]) f.
 Proof.
 move=> DL.
@@ -159,21 +161,25 @@ have H := @layered_lossless R V head has_sampled proxy fill D B N head_fac proxy
 exact: H.
 Qed.
 
+(* The same for one string of more than D tokens. *)
 Corollary rheosampling_string (y : prefix) : (D < size y)%N ->
   Pr (decode (size y)) y = target p [::] y.
 Proof. by move=> Dy; rewrite /Pr rheosampling_lossless // -/(Pr _ _) -[y in Pr _ y]cat0s Pr_complete. Qed.
 End RheoSampling.
 
+(* RheoVerification: each string y of more than D tokens comes out with its target probability. *)
 Theorem rheo_lossless (R : realFieldType) (V : finType) (p q : seq V -> V -> R)
     (lawp : forall u, law (p u)) (lawq : forall u, law (q u)) K m D B N (y : seq V) :
   (D < size y)%N -> Pr (decode p lawq K m D B N (@rheo R V) (size y)) y = target p [::] y.
 Proof. exact: (rheosampling_string lawp _ _ _ _ _ (rheo_fair R V)). Qed.
 
+(* RRSw: each string y of more than D tokens comes out with its target probability. *)
 Theorem rrs_lossless (R : realFieldType) (V : finType) (p q : seq V -> V -> R)
     (lawp : forall u, law (p u)) (lawq : forall u, law (q u)) K m D B N (y : seq V) :
   (D < size y)%N -> Pr (decode p lawq K m D B N (@rrs R V) (size y)) y = target p [::] y.
 Proof. exact: (rheosampling_string lawp _ _ _ _ _ (rrs_fair R V)). Qed.
 
+(* Match: each string y of more than D tokens comes out with its target probability. *)
 Theorem onehot_lossless (R : realFieldType) (V : finType) (p q : seq V -> V -> R)
     (lawp : forall u, law (p u)) (lawq : forall u, law (q u)) K m D B N (y : seq V) :
   (D < size y)%N -> Pr (decode p lawq K m D B N (@onehot R V) (size y)) y = target p [::] y.

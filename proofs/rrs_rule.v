@@ -1,5 +1,6 @@
-(* RRSw is fair, with any number of sampled slots per node. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* Lemma 1 for RRSw: children tested one after the other, in the order of insertion, against a running residual r. Any
+   number of sampled children. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -34,6 +35,7 @@ split=> [y|]; first by rewrite /res divr_ge0 ?pos_ge0 // sumr_ge0 // => z _; exa
 by rewrite -big_distrl /= divff.
 Qed.
 
+(* RRSw is fair, for any number of sampled children per node, if children are tested in the order of insertion. *)
 Theorem rrs_fair : fair (fun _ => True) (@rrs R V).
 Proof.
 split=> // [p cs x f|p cs t f].

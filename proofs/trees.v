@@ -1,5 +1,6 @@
-(* Kept trees. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+(* Kept trees: a function from a prefix to its kept children, in the order of insertion. An insertion below a kept node
+   of depth < D preserves the invariant `inv`. *)
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules.
 Set Implicit Arguments.
 Unset Strict Implicit.

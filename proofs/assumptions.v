@@ -1,0 +1,18 @@
+(* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
+   line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
+From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
+  negative.
+
+Print Assumptions lossless.
+Print Assumptions lossless_string.
+Print Assumptions predictable_policy.
+Print Assumptions predictable_lossless.
+Print Assumptions layered_predictable.
+Print Assumptions layered_lossless.
+Print Assumptions rheo_lossless.
+Print Assumptions rrs_lossless.
+Print Assumptions onehot_lossless.
+Print Assumptions run_lossless.
+Print Assumptions rheo_generate.
+Print Assumptions run_sound.
+Print Assumptions peek_biased.

@@ -1,0 +1,199 @@
+"""Checks of the machine-checked proofs that Coq does not make by itself; the standard library alone.
+
+    python proofs/check.py sources      nothing is assumed: no Admitted, no axiom, no variable outside a section
+    python proofs/check.py assumptions  Coq's own list of what every main theorem rests on, which must be empty
+    python proofs/check.py kernel       coqchk reads all compiled files again and must list no axiom
+    python proofs/check.py mutants      without a hypothesis that matters the proofs fail, and with it they do not
+
+Exit status: 0 all well, 1 something was found, 2 it could not be run.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT = 300  # seconds for one call of coqc; coqchk reads MathComp as well and gets twice that
+LINES = 400
+COQC = ("coqc", "-q", "-w", "-notation-overridden,-ambiguous-paths", "-Q", ".", "Rheo")
+CLOSED = "Closed under the global context"
+
+# Nowhere, whatever stands around them.
+FORBIDDEN = re.compile(
+    r"\b(Admitted|admit|give_up|Axioms?|Parameters?|Conjectures?|Primitive|Declare\s+Module|Load|Abort"
+    r"|bypass_check|Unset\s+(?:Guard|Positivity|Universe)\s+Check\w*|Set\s+Type\s+In\s+Type)\b"
+)
+# In a section they are hypotheses of its theorems; outside they would be axioms.
+SECTION_ONLY = re.compile(r"^\s*(?:Local\s+|Global\s+|#\[[^]]*\]\s*)*(Variables?|Hypothes[ie]s|Context)\b")
+OPENING = re.compile(r"^\s*(Section|Module(?:\s+Type)?)\s+(\w+)")
+CLOSING = re.compile(r"^\s*End\s+(\w+)\s*$")
+THEOREM = re.compile(r"^(Theorem|Corollary)\s+(\w+)")
+
+
+class Failed(Exception):
+    """Something was found; the text says what and where."""
+
+
+class Unusable(Exception):
+    """A check could not be run."""
+
+
+def without_comments(text: str) -> str:
+    """The text with comments (nested ones too) and strings blanked out, line breaks kept.
+
+    >>> without_comments('a (* b (* c *) Axiom *) d "(*" e')
+    'a                       d      e'
+    """
+    kept: list[str] = []
+    depth, quoted, at = 0, False, 0
+    while at < len(text):
+        two = text[at : at + 2]
+        if not quoted and two in ("(*", "*)") and (depth or two == "(*"):
+            depth += 1 if two == "(*" else -1
+            kept.append("  ")
+            at += 2
+            continue
+        if text[at] == '"':
+            quoted = not quoted
+            kept.append(" ")
+        else:
+            kept.append("\n" if text[at] == "\n" else " " if depth or quoted else text[at])
+        at += 1
+    return "".join(kept)
+
+
+def sentences(code: str) -> Iterator[tuple[int, str]]:
+    """Line number and text of each sentence: what ends with a full stop before white space."""
+    start = 0
+    for stop in re.finditer(r"\.(?=\s|$)", code):
+        sentence = code[start : stop.start()]
+        blank = len(sentence) - len(sentence.lstrip())
+        yield code.count("\n", 0, start + blank) + 1, sentence[blank:]
+        start = stop.end()
+
+
+def assumed(text: str) -> list[tuple[int, str]]:
+    """Line and fault of everything in a source that assumes what it should prove."""
+    found = []
+    open_parts: list[str] = []
+    for line, sentence in sentences(without_comments(text)):
+        if word := FORBIDDEN.search(sentence):
+            found.append((line + sentence.count("\n", 0, word.start()), f"{' '.join(word[1].split())} is not allowed"))
+        if (word := SECTION_ONLY.match(sentence)) and "Section" not in open_parts:
+            found.append((line, f"{word[1]} outside a section is an axiom"))
+        if (part := OPENING.match(sentence)) and ":=" not in sentence:
+            open_parts.append(part[1])
+        elif CLOSING.match(sentence) and open_parts:
+            open_parts.pop()
+    return found
+
+
+def unexplained(text: str) -> list[tuple[int, str]]:
+    """Line and name of each theorem without a comment right before it."""
+    lines = text.splitlines()
+    return [
+        (number, f"{name[2]} is not preceded by its statement in words")
+        for number, line in enumerate(lines, 1)
+        if (name := THEOREM.match(line)) and (number == 1 or not lines[number - 2].rstrip().endswith("*)"))
+    ]
+
+
+def listed(folder: Path) -> list[str]:
+    """The source files in reading order, from _CoqProject."""
+    return re.findall(r"^(\S+\.v)$", (folder / "_CoqProject").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def check_sources(folder: Path) -> str:
+    """Fails on whatever is assumed, on long files, on theorems not said in words, on files that are not compiled."""
+    names = listed(folder)
+    here = sorted(path.name for path in folder.glob("*.v"))
+    faults = [f"{name}: in _CoqProject or in the folder, not in both" for name in sorted(set(names) ^ set(here))]
+    for name in here:
+        text = (folder / name).read_text(encoding="utf-8")
+        if text.count("\n") > LINES:
+            faults.append(f"{name}: over {LINES} lines")
+        faults += [f"{name}:{line}: {fault}" for line, fault in [*assumed(text), *unexplained(text)]]
+    if faults or not names:
+        raise Failed("\n".join(faults) or "no files in _CoqProject")
+    return f"{len(names)} files, nothing assumed"
+
+
+def run(command: tuple[str, ...], folder: Path, limit: int) -> subprocess.CompletedProcess[str]:
+    """One call of Coq under `timeout`: 124 if it ran out of time."""
+    try:
+        return subprocess.run(
+            ("timeout", str(limit), *command), cwd=folder, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise Unusable(f"{command[0]}: {error.strerror}") from None
+
+
+def axiom_free(theorems: list[str], answer: str) -> None:
+    """Fails unless Coq's answer says of each theorem that it is closed, and nothing else."""
+    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    if not theorems or lines != [CLOSED] * len(theorems):
+        raise Failed(f"{len(theorems)} theorems, but Coq says:\n{answer}")
+
+
+def check_assumptions(folder: Path) -> str:
+    """Has Coq print what each theorem named in assumptions.v rests on."""
+    source = without_comments((folder / "assumptions.v").read_text(encoding="utf-8"))
+    theorems = re.findall(r"^Print Assumptions (\w+)\.$", source, re.MULTILINE)
+    if len(theorems) != source.count("Print"):
+        raise Failed("assumptions.v: each line must read: Print Assumptions NAME.")
+    done = run((*COQC, "assumptions.v"), folder, LIMIT)
+    if done.returncode:
+        raise Failed(f"assumptions.v: {done.stderr}")
+    axiom_free(theorems, done.stdout)
+    width = max(map(len, theorems))
+    return "\n".join(f"{name:{width}}  {CLOSED}" for name in theorems)
+
+
+def summary_faults(summary: str) -> list[str]:
+    """What a summary of coqchk admits to; each of its four lists must be there, and empty."""
+    names = ("Axioms", "type-in-type", r"unsafe \(co\)fixpoints", "positivity is assumed")
+    return [
+        f"coqchk: {name} is not <none>" for name in names if not re.search(rf"^\* .*{name}: <none>$", summary, re.M)
+    ]
+
+
+def check_kernel(folder: Path) -> str:
+    """Has coqchk check the compiled files, and all that they import, without Coq's front end."""
+    done = run(("coqchk", "-silent", "-o", "-Q", ".", "Rheo", "Rheo.assumptions"), folder, 2 * LIMIT)
+    if done.returncode:
+        raise Failed(f"coqchk: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    if faults := summary_faults(done.stdout):
+        raise Failed("\n".join([*faults, done.stdout]))
+    return "coqchk: no axiom"
+
+
+CHECKS = {
+    "sources": check_sources,
+    "assumptions": check_assumptions,
+    "kernel": check_kernel,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the named checks, one after the other."""
+    if not arguments or set(arguments) - set(CHECKS):
+        print(f"usage: check.py {' | '.join(CHECKS)} ...", file=sys.stderr)
+        return 2
+    for name in arguments:
+        try:
+            print(CHECKS[name](HERE), flush=True)
+        except Failed as found:
+            print(found, file=sys.stderr)
+            return 1
+        except (Unusable, OSError) as error:
+            print(error, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
