@@ -1,7 +1,7 @@
 (* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
-  negative.
+  options slot_order criterion negative.
 
 Print Assumptions lossless.
 Print Assumptions lossless_string.
@@ -15,4 +15,13 @@ Print Assumptions onehot_lossless.
 Print Assumptions run_lossless.
 Print Assumptions rheo_generate.
 Print Assumptions run_sound.
+Print Assumptions factors_lossless.
+Print Assumptions options_rheo_lossless.
+Print Assumptions options_onehot_lossless.
+Print Assumptions options_rheo_generate.
+Print Assumptions slot_order_agrees.
+Print Assumptions rrs_slot_order_lossless.
+Print Assumptions rrsw_paper_proxy_lossless.
+Print Assumptions prefix_criterion.
+Print Assumptions prefix_criterion_emitted.
 Print Assumptions peek_biased.
