@@ -2,7 +2,7 @@
 
    The theorems of losslessness say that a completed output has the law of the target.  `biased` says that it has not:
    target and draft are laws, and some string begins the output with another probability than the target's. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs policies numbers computing copied_rules models.
 Set Implicit Arguments.
 Unset Strict Implicit.

@@ -3,7 +3,7 @@
    A program of `programs.v` has functions for laws and a sum for its meaning, neither of which reduces.  `comp` is the
    same with computed numbers; `same` says that a program and its copy draw from the same laws and return related
    values; `law_of` runs the copy along every branch of positive weight and adds up equal results. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs numbers.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -148,6 +148,7 @@ move=> s H; rewrite prob_gather big_map -[LHS]mul1r -{1}(m1 mm).
 by rewrite (same_leaves _ s (f' := fun a' => (view' a' == y)%:R)) // => a a' /H ->.
 Qed.
 
+(* In words: for a program and its copy that return the same, the table holds Pr[y] of every y. *)
 Corollary Pr_law_of (A : eqType) (c : prog A) c' y : same eq c c' -> Pr c y = m (prob y (law_of es id c')).
 Proof. by move=> s; apply: (law_ofP _ s) => a a' ->. Qed.
 End Same.

@@ -1,5 +1,5 @@
 (* A copy of FlowVerification that computes: masses, full masses, walk; and of the step in any order of insertion. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies predictable rank_order construction rheosampling ondemand.
 From Rheo Require Import martingale flow_masses flow_sampling numbers computing copied_rules parts copies.
 Set Implicit Arguments.

@@ -1,5 +1,5 @@
 (* Copies that compute of the verification rules, of trees, of the walk and of the completion of `rules.v`, `trees.v` and `policies.v`. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies numbers computing.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -121,9 +121,11 @@ Qed.
 Definition same_rule (ver : rule R V) (ver' : crule O V) : Prop :=
   forall p p' cs cs', same_law p p' -> same_slots cs cs' -> same eq (ver p cs) (ver' p' cs').
 
+(* In words: on equal laws and equal slots, the copy of one-hot verification draws from the same law. *)
 Theorem same_onehot : same_rule (@onehot R V) (@conehot O V).
 Proof. by []. Qed.
 
+(* In words: so does the copy of RheoVerification, in its coin and its residual. *)
 Theorem same_rheo : same_rule (@rheo R V) (crheo es).
 Proof.
 move=> p p' cs cs' ep e; rewrite /rheo /crheo.
@@ -137,6 +139,7 @@ split; first exact: same_acc.
 by case=> //=; split=> //; exact: same_res.
 Qed.
 
+(* In words: so does the copy of RRSw, in every coin and in the last residual. *)
 Theorem same_rrs : same_rule (@rrs R V) (crrs es).
 Proof.
 move=> p p' cs; elim: cs p p' => [|[x|t x] cs IH] p p' [|[x'|t' x'] cs'] ep //=.
@@ -156,6 +159,7 @@ Hypothesis sv : same_rule ver ver'.
 Variables (p : prefix -> V -> R) (p' : prefix -> V -> O).
 Hypothesis sp : forall u, same_law (p u) (p' u).
 
+(* In words: on equal trees, the copy of the walk draws the same and ends in the same strings. *)
 Theorem same_walk n s s' w : same_tree s s' -> same eq (walk ver p n s w) (cwalk ver' p' n s' w).
 Proof.
 move=> ss; elim: n w => [//|n IH] w /=.
@@ -163,6 +167,7 @@ apply: same_bind (sv (sp w) (ss w)) _ => y _ <-.
 by rewrite /toks (same_toks (ss w)); case: ifP.
 Qed.
 
+(* In words: so does the copy of completing a string from the target. *)
 Theorem same_complete n w : same eq (complete p n w) (ccomplete p' n w).
 Proof. by elim: n w => [//|n IH] w /=. Qed.
 End Same.

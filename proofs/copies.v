@@ -2,7 +2,7 @@
 
    Each theorem says that a copy, read in a real field, is the definition of `rheosampling.v`, `layered.v` or
    `ondemand.v`, for all target and draft laws and all m, K, D, B, N. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules predictable rank_order construction rheosampling ondemand.
 From Rheo Require Import numbers computing copied_rules parts.
 Set Implicit Arguments.
@@ -82,12 +82,14 @@ Variables (K m : prefix -> nat) (D B N : nat).
 Notation mean_slot := (@mean_slot O R mean V).
 Notation mean_cand := (map mean_slot).
 
+(* In words: the order of the tokens with q > 0. *)
 Theorem order_copy u : order q u = corder es (q' u).
 Proof.
 rewrite /order /corder esE (@sort_ext _ _ (fun x y => leb (q' u y) (q' u x))) => [|x y]; last by rewrite (mle mm) !qE.
 by congr (sort _ _); apply: eq_filter => x; rewrite (mle mm) (m0 mm) ltNge qE.
 Qed.
 
+(* In words: the head tokens. *)
 Theorem heads_copy u : heads q m u = take (m u) (corder es (q' u)).
 Proof. by rewrite /heads order_copy. Qed.
 
@@ -101,6 +103,7 @@ Lemma has_copy u : has_sampled q K m u =
   (m u < K u)%N && ~~ leb (crest (q' u) (take (m u) (corder es (q' u)))) (zero O).
 Proof. by rewrite /has_sampled rest_copy (mle mm) (m0 mm) ltNge. Qed.
 
+(* In words: the law that X is drawn from. *)
 Theorem tail_law_copy u : same_law mean (tail_law q K m u) (rheo_tail es q' K m u).
 Proof.
 move=> x; rewrite /rheo_tail /ctail memoE ?(in_es esE) // /tail_law has_copy heads_copy.
@@ -109,6 +112,7 @@ case: ifP => _; first by rewrite (m0 mm).
 by rewrite (mV mm) rest_copy qE.
 Qed.
 
+(* In words: the factor of the sampled slot. *)
 Theorem proxy_copy u : proxy q m u = mean (cproxy es (q' u) (m u)).
 Proof.
 rewrite /proxy /cproxy heads_copy rest_copy; case: (take _ _) => [|x l] //.
@@ -172,16 +176,18 @@ move=> sv; rewrite run_step_parts; apply: (Pr_law_of mm esE).
 exact: (same_step rheo_slots_copy (by_value_mean mm) tail_law_copy tail_law_copy D B N sv pE).
 Qed.
 
-(* In words: for every string y, the table of the copy holds the probability that one step emits y; with
-   RheoVerification, with RRSw, with one-hot verification. *)
+(* In words: for every string y, the table of the copy holds the probability that one step with RheoVerification
+   emits y. *)
 Theorem rheo_step_copy y :
   Pr (run_step p q K m D B N (@rheo R V)) y = mean (prob y (step_law es p' q' K m D B N (crheo es))).
 Proof. exact/step_copy/(same_rheo mm esE). Qed.
 
+(* In words: the same for RRSw. *)
 Theorem rrs_step_copy y :
   Pr (run_step p q K m D B N (@rrs R V)) y = mean (prob y (step_law es p' q' K m D B N (crrs es))).
 Proof. exact/step_copy/(same_rrs mm esE). Qed.
 
+(* In words: the same for one-hot verification. *)
 Theorem onehot_step_copy y :
   Pr (run_step p q K m D B N (@onehot R V)) y = mean (prob y (step_law es p' q' K m D B N (@conehot O V))).
 Proof. exact/step_copy/same_onehot. Qed.

@@ -1,7 +1,7 @@
 (* Models written down as tables of fractions, for computing and for the theorems alike.
 
    Tokens are the ordinals below V.  A table has a row for each prefix; where it has none, all mass is on token 0. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Coq Require BinNums BinInt QArith_base.
 From Rheo Require programs.
 From Rheo Require Import numbers computing.

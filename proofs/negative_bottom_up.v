@@ -3,7 +3,7 @@
    The weight of a deterministic child depends on whether its sampled sibling is kept, which may depend on draws inside
    that child's subtree.  Tree and draws are those of the theorems; only the verification is another one.  Model and
    numbers are those of docs/faults.md, and a test compares them. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies rank_order construction rheosampling ondemand.
 From Rheo Require Import numbers computing copied_rules parts copies models biased.
 Set Implicit Arguments.
@@ -134,6 +134,7 @@ move=> ss; elim: n => [//|n IH] u w w' e /=; apply: same_tries => //; last by re
 - by move=> y; rewrite (memo_law esE) (mM mm) e pE.
 Qed.
 
+(* In words: the copy draws from the same laws and returns the same strings. *)
 Theorem same_bottom_up K m D B N L : same mean eq (bottom_up p q K m D B N L) (cbottom_up es p' q' K m D B N L).
 Proof.
 have tE := tail_law_copy mm esE qE K m; rewrite /bottom_up draft_kept_parts.
@@ -146,13 +147,13 @@ Qed.
 End Same.
 
 (* ---------- The counterexample ---------- *)
-(* In words: m = 1, K = B = 2, N = 4, D = 3, with the laws of these tables (a prefix that is not in a table has all its
-   mass on token 0): the output starts with token 1 with probability 3/4; the target says 1/2. *)
+(* A prefix that is not in a table has all its mass on token 0. *)
 Definition bottom_up_target : rows :=
   [:: ([::], [:: (0, 1); (1, 2); (1, 2)]); ([:: 1], [:: (0, 1); (1, 1); (0, 1)])]%N.
 Definition bottom_up_draft : rows :=
   [:: ([::], [:: (0, 1); (3, 4); (1, 4)]); ([:: 1], [:: (1, 2); (1, 4); (1, 4)]);
       ([:: 1; 0], [:: (1, 2); (1, 2); (0, 1)]); ([:: 1; 2], [:: (1, 2); (1, 2); (0, 1)])]%N.
+(* In words: m = 1, K = B = 2, N = 4, D = 3, with the laws of these tables the output starts with token 1 with probability 3/4; the target says 1/2. *)
 Theorem bottom_up_biased (R : realFieldType) :
   let p := law_in R bottom_up_target in let q := law_in R bottom_up_draft in
   biased p q 4 (bottom_up (V := [finType of 'I_3]) p q (fun _ => 2) (fun _ => 1) 3 2 4 4)%N

@@ -4,7 +4,7 @@
    take their numbers from a record of operations instead.  Two instances: the field itself, which makes a copy a
    definition over that field, and reduced fractions, which compute.  A map `m` that respects all operations carries
    what is computed with fractions over to the field. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Coq Require BinNums BinInt QArith_base Qreduction Lia.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -134,8 +134,8 @@ have pa := of_pos (Qden a); have pb := of_pos (Qden b).
 by rewrite /of_Q ler_pdivr_mulr // mulrAC ler_pdivl_mulr // -!of_ZM of_Z_le.
 Qed.
 
-(* In words: computing with fractions and then reading them in R is computing in R. *)
 Definition read : fractions -> R := of_Q.
+(* In words: computing with fractions and then reading them in R is computing in R. *)
 Theorem read_meaning : meaning read.
 Proof.
 rewrite /read; split=> [||a b|a b|a b|a b|a b].

@@ -1,7 +1,7 @@
 (* One decoding step with its parts as parameters: slots, ranking, law drawn from, law told to the verification.
 
    With the parts of sections 3 and 4 it is `run_step`, by definition; a fault is one other part.  The copy computes. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies predictable rank_order construction rheosampling ondemand.
 From Rheo Require Import numbers computing copied_rules.
 Set Implicit Arguments.
@@ -178,6 +178,7 @@ rewrite rankE -map_take; apply: same_qbind (same_expand _) _ => l l' ->.
 by rewrite -map_cat; exact: IH.
 Qed.
 
+(* In words: if slots and ranking have copies, the copy of the draft asks for the same draws and keeps the same. *)
 Theorem same_draft : same_asks same_cands (draft_parts slots_of rank D B N) (cdraft cslots_of crank D B N).
 Proof.
 apply: same_qbind (same_layers D [:: [::]] [::]) _ => l l' -> /=.
@@ -210,6 +211,7 @@ apply: same_bind (same_sample same_draft) _ => l l' ->.
 exact: (same_walk verE pE) (same_planted _).
 Qed.
 
+(* In words: the same for the completed output. *)
 Theorem same_decode L : same m eq (decode_parts slots_of rank drawn told D B N ver p L)
   (cdecode cslots_of crank cdrawn ctold D B N ver' p' L).
 Proof. by apply: same_bind same_step _ => w _ <-; exact: same_complete. Qed.

@@ -1,6 +1,7 @@
-"""Tests that need Coq: `coq_or_skip()` first, then `computed` on a text that computes with the files of `proofs/`.
+"""Tests that need Coq start with `coq_or_skip(FILE)`; `computed` runs a text that computes with the files of `proofs/`.
 
-Without coqc they are skipped, unless `RHEO_REQUIRE_COQ=1` says that it has to be there, as in CI: then they fail.
+They are skipped without coqc, and where `make proofs` has not been run since the sources changed. With
+`RHEO_REQUIRE_COQ=1`, as in CI, a missing coqc is a failure then, and the files are compiled.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import re
 import shutil
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +22,22 @@ BUILD_LIMIT, RUN_LIMIT = 300, 120
 """Seconds for compiling the files, and for one text."""
 
 
-def coq_or_skip() -> None:
-    """Skip the module without coqc, or fail where it is required."""
+def coq_or_skip(name: str) -> None:
+    """Skip the module unless coqc is there and proofs/NAME.v compiled; where that is required, compile it or fail."""
     required = os.environ.get("RHEO_REQUIRE_COQ", "")
     if required not in ("", "0", "1"):
         raise ValueError(f"RHEO_REQUIRE_COQ is {required!r}, expected 1 or 0")
-    if shutil.which("coqc") is None:
-        if required == "1":
+    make = ["make", "-C", str(PROOFS), f"{name}.vo"]
+    if required == "1":
+        if shutil.which("coqc") is None:
             pytest.fail("coqc is not installed, and RHEO_REQUIRE_COQ=1 says that it has to be", pytrace=False)
-        pytest.skip("needs coqc", allow_module_level=True)
-
-
-@cache
-def built(name: str) -> None:
-    """Compile a file of `proofs/` and all before it, unless that was done; one process at a time."""
-    with (PROOFS / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _run(["make", "-C", str(PROOFS), f"{name}.vo"], BUILD_LIMIT, PROOFS)
+        with (PROOFS / ".lock").open("w") as lock:  # one process at a time
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _run(make, BUILD_LIMIT, PROOFS)
+    elif shutil.which("coqc") is None or shutil.which("make") is None:
+        pytest.skip("needs coqc and make", allow_module_level=True)
+    elif subprocess.run([*make, "-q"], capture_output=True, timeout=RUN_LIMIT, check=False).returncode:
+        pytest.skip("needs `make proofs`", allow_module_level=True)
 
 
 def computed(preamble: str, terms: list[str], folder: Path) -> list[Any]:

@@ -26,10 +26,10 @@ from rheo_proof.schemes.laws import law_by_classes
 from rheo_proof.schemes.scheme import Parameters, Scheme
 from rheo_proof.schemes.tree import Tree
 from rheo_proof.schemes.variations import confident_head
-from tests.crosscheck.needs_coq import built, computed, coq_or_skip
+from tests.crosscheck.needs_coq import computed, coq_or_skip
 from tests.strategies import affordable, prefixes
 
-coq_or_skip()
+coq_or_skip("models")
 
 MODELS, TWINS = 100, 20
 RULES = {"rheo": "crheo (tokens n)", "rrsw": "crrs (tokens n)", "match": "@conehot _ _"}
@@ -160,7 +160,6 @@ def step_laws(case: Case) -> list[Table]:
 
 def test_coq_computes_what_the_package_computes_and_a_twin_with_another_proxy_does_not(tmp_path: Path) -> None:
     # One test, so that one process runs Coq, once.
-    built("models")
     terms = [case.term(name) for case in cases() for name in ("trees", "steps")]
     twins = [case.term("low_trees") for case in cases()[:TWINS]]
     said = computed(PREAMBLE, terms + twins, tmp_path)
@@ -191,7 +190,7 @@ def test_a_missing_coq_is_a_failure_where_it_is_required(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("RHEO_REQUIRE_COQ", "1")
     with pytest.raises(pytest.fail.Exception, match="coqc is not installed"):
-        coq_or_skip()
+        coq_or_skip("models")
     monkeypatch.setenv("RHEO_REQUIRE_COQ", "0")
-    with pytest.raises(pytest.skip.Exception):
-        coq_or_skip()
+    with pytest.raises(pytest.skip.Exception, match="needs coqc"):
+        coq_or_skip("models")
