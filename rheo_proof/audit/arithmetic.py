@@ -26,6 +26,7 @@ from rheo_proof.audit.constants import (
 )
 from rheo_proof.audit.errors import AuditError, refuse
 from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Question, Scalar, Settled
+from rheo_proof.audit.standing import at_its_end
 from rheo_proof.audit.steps import Range, applied, extended, threshold_of, value_range
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -41,13 +42,14 @@ def apply(op: str, *operands: Any) -> Any:
     `op` is an arithmetic operation, a relation, or a function of one number; constants are exact. Raises `AuditError`
     for an operation that does not exist here.
     """
-    values = [_operand(x) for x in operands]
+    compared = op in RELATIONS
+    values = [_operand(at_its_end(x) if compared and isinstance(x, Settled) else x) for x in operands]
     if not any(isinstance(x, Cell) for x in values):
         return _constant(op, values)
     for x in values:
         if isinstance(x, Opaque):
             return Opaque(x.run, x.operation, x.reason, x.site)
-    if op in RELATIONS:
+    if compared:
         return _relation(op, *values)
     if op in BINARY:
         return BINARY[op](*values)
@@ -301,6 +303,9 @@ def _between(op: str, x: Scalar, y: Scalar) -> Any:
         return apply(op, left, right)
     from rheo_proof.audit.races import first_is_smaller
 
+    ends = at_its_end(x), at_its_end(y)
+    if not all(isinstance(end, Scalar) for end in ends):
+        return apply(op, *ends)
     less = op in ("lt", "le")
     return Question(lambda: first_is_smaller(x, y) is less, f"{op} another random number")
 

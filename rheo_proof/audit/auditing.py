@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,6 +68,7 @@ class Audit:
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     undecided: list[Undecided] = field(default_factory=list)
+    to_call: list[tuple[Exploration, Case, Request]] = field(default_factory=list)
     called: int = 0
     limited: bool = False
     usage: Usage = field(default_factory=Usage)
@@ -103,7 +105,7 @@ class Audit:
             return
         self.count(found.usage)
         if called:
-            self.call(found, case, request)
+            self.to_call.append((found, case, request))
         if case.refusal:
             self.refusals += 1
             if not self.nan and not self.unread(found, case, request):
@@ -119,17 +121,16 @@ class Audit:
             self.findings += self.ends(judged)
 
     def call(self, found: Exploration, case: Case, request: Request) -> None:
-        """Call the function as it is, and see whether it does what was enumerated."""
+        """Call the function as it is, with nothing taken away, and see whether it does what was enumerated."""
         self.called += self.calls
         try:
             said = contradiction(self.function, self.adapter, case, request, found.law, self.calls)
         except (NotEnumerable, Unsound) as refused:
             self.undecided.append(Undecided(case.name, f"in an ordinary call: {refused}"))
             return
-        if isinstance(said, Contradiction):
-            self.undecided.append(Undecided(case.name, str(said), contradicted=True))
-        elif said is not None:
-            self.findings.append(Finding(contract.SEEDED, str(said), case.name, remark=True))
+        if said is not None:
+            contradicted = isinstance(said, Contradiction)
+            self.undecided.append(Undecided(case.name, str(said), contradicted))
 
     def judge(self, found: Exploration, case: Case, request: Request) -> Judged:
         """The law of an exploration against the target."""
@@ -162,13 +163,17 @@ class Audit:
 
     def over(self) -> Verdict:
         """All requests, one by one, and the verdict."""
+        self.search()
+        return self.finish()
+
+    def search(self) -> None:
+        """All requests, one by one."""
         lawful = [i for i, (case, _) in enumerate(self.todo) if not case.refusal]
         called = set(lawful[:: 1 + len(lawful) // TABLES][:TABLES]) if self.calls else set()
         for done, (case, request) in enumerate(self.todo):
             if self.told is not None:
                 self.told(done, len(self.todo))
             self.examine(case, request, done in called)
-        return self.finish()
 
     def finish(self) -> Verdict:
         """The verdict on everything that was found. Raises `AuditError` if the function never gave a usable answer."""
@@ -210,6 +215,7 @@ class Audit:
             to_fraction(self.tolerance),
             tuple(case for case, _ in self.todo),
             self.options,
+            calls=self.calls,
         )
 
     def again(self, judged: Judged, **how: Any) -> bool | None:
@@ -321,7 +327,12 @@ def decided(mode: str, eps: Any, work: Audit) -> Verdict:
     if eps is not None:
         raise AuditError("eps: goes with the modes piecewise and sampled")
     with installation(work.function):
-        verdict = work.over()
+        work.search()
+    # Code could tell what stands in for a source of randomness, so none does now.
+    for found, case, request in work.to_call:
+        work.call(found, case, request)
+    with installation(work.function) if smallest(work.judged) is not None else nullcontext():
+        verdict = work.finish()
     late = work.deadline is not None and time.monotonic() > work.deadline
     if mode == "auto" and verdict.undecided and not late:
         from rheo_proof.audit.modes import hint

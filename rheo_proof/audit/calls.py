@@ -7,7 +7,8 @@ probability at most exp(-n KL(c/n, p)) (Chernoff), and likewise at most c times;
 answers.
 
 Functions that seed their own generator give one answer for one draft, again and again, and leave the global generators
-as they were left the last time. Their noise counts as fresh in an audit, and calls say nothing of it but that.
+as they were left the last time. Their noise counts as fresh in an audit, and calls say nothing of it: undecided, unless
+no calls are asked for.
 """
 
 from __future__ import annotations
@@ -62,7 +63,11 @@ class Repeated:
     """One answer for each draft, where the enumerated law has several."""
 
     def __str__(self) -> str:
-        return "ordinary calls give one answer for each draft; its noise is taken to be fresh"
+        return (
+            "ordinary calls give one answer for each draft, so that they say nothing of the law: the function seeds a "
+            "generator of its own, or does something else when it is audited; without such calls (--calls 0) its noise "
+            "counts as fresh"
+        )
 
 
 def contradiction(
@@ -95,6 +100,15 @@ def contradiction(
     several = len(law) > len({getattr(outcome, "drafted", None) for outcome in law})
     repeated = several and all(len(seen) == 1 for seen in by_draft.values())
     return Repeated() if said is not None and repeated else said
+
+
+def unseen(calls: int) -> float:
+    """How far the probability of one answer must be off to show in so many calls, roundly: n KL is at least 2 n d^2.
+
+    >>> round(unseen(400), 2), round(unseen(40000), 3)
+    (0.2, 0.02)
+    """
+    return math.sqrt(math.log(2 * 100 / LEVEL) / (2 * calls))
 
 
 def one(

@@ -51,9 +51,9 @@ class Variable:
 
 
 class Latent(Variable):
-    """A uniform variable on (0, 1), or, pinned, one of its ends."""
+    """A uniform variable on (0, 1), or, pinned, one of its ends. `python`: it stands for a float of Python's own."""
 
-    __slots__ = ("closed", "group", "high", "low", "may_pin", "pinned", "spent")
+    __slots__ = ("closed", "group", "high", "low", "may_pin", "pinned", "python")
 
     def __init__(self, run: Draws, name: str, may_pin: bool, closed: bool = False) -> None:
         super().__init__(run, name)
@@ -63,7 +63,7 @@ class Latent(Variable):
         self.may_pin = may_pin
         self.closed = closed
         self.pinned: Q | None = None
-        self.spent = False
+        self.python = False
 
     @property
     def fresh(self) -> bool:
@@ -72,7 +72,6 @@ class Latent(Variable):
 
     def below(self, threshold: Q) -> bool:
         """Whether U < threshold, decided now."""
-        self.must_be_known()
         if self.group is not None:
             # A group of one clock, about which no comparison has said anything, is still a uniform.
             if not self.group.fresh:
@@ -91,18 +90,6 @@ class Latent(Variable):
             return True
         self.low = threshold
         return False
-
-    def narrow(self, below: bool, threshold: Q) -> None:
-        """Keep the part of the interval on one side of a threshold, without a weight."""
-        if below:
-            self.high = min(self.high, threshold)
-        else:
-            self.low = max(self.low, threshold)
-
-    def must_be_known(self) -> None:
-        """Refuse a latent of which more is known than is noted, after a race at the end of another."""
-        if self.spent:
-            refuse("noise after a race at the end of a uniform", "what the race says of it is no region of clocks")
 
     def at_an_end(self) -> Q | None:
         """In a search of boundary cases: the end that this uniform is pinned to, if it is."""
@@ -151,7 +138,6 @@ class Group:
 
 def clock_group(latent: Latent, complement: bool) -> Group:
     """The group of a latent that is used as a clock. Refuses one that thresholds have narrowed."""
-    latent.must_be_known()
     if latent.group is None:
         if not latent.fresh or latent.pinned is not None:
             refuse("race of noise", "the same random number was compared with a threshold before")

@@ -10,7 +10,8 @@ from rheo_proof.audit.arithmetic import apply
 from rheo_proof.audit.constants import INFINITY
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.replacing import Hidden
-from rheo_proof.audit.scalars import Cell, Lazy, Opaque
+from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar
+from rheo_proof.audit.steps import applied
 from rheo_proof.audit.streams import active
 from rheo_proof.exact.number import Q
 
@@ -56,8 +57,17 @@ class Wrapped(Hidden):
         return repr(self.original)
 
 
+def _logarithm(x: Any, least: int = 0, op: str = "log") -> Any:
+    """A logarithm; where a random number is at an end of its range, `math` raises rather than giving an infinity."""
+    if type(x) is Scalar:
+        end = x.latent.at_an_end()
+        if end is not None and applied(x.steps, end) <= least:
+            raise ValueError("math domain error")
+    return apply(op, x)
+
+
 def _log(x: Any, base: Any = None) -> Any:
-    logged = apply("log", x)
+    logged = _logarithm(x)
     return logged if base is None else apply("div", logged, apply("log", base))
 
 
@@ -74,9 +84,9 @@ def _refused(name: str) -> Callable[..., Any]:
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log": _log,
-    "log1p": lambda x: apply("log1p", x),
-    "log2": lambda x: apply("div", apply("log", x), math.log(2)),
-    "log10": lambda x: apply("div", apply("log", x), math.log(10)),
+    "log1p": lambda x: _logarithm(x, -1, "log1p"),
+    "log2": lambda x: apply("div", _logarithm(x), math.log(2)),
+    "log10": lambda x: apply("div", _logarithm(x), math.log(10)),
     "exp": lambda x: apply("exp", x),
     "exp2": lambda x: apply("exp", apply("mul", x, math.log(2))),
     "expm1": lambda x: apply("sub", apply("exp", x), 1),

@@ -48,7 +48,9 @@ def _random_(self: Any) -> Any:
     streams = active()
     if streams is None:
         return CORE.random(self)
-    return _next(streams, self, "double", streams.run.uniform)
+    found = _next(streams, self, "double", streams.run.uniform)
+    found.latent.python = True
+    return found
 
 
 def _next(streams: Streams, instance: Any, kind: Any, make: Callable[[Any], Any]) -> Any:

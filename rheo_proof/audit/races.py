@@ -17,7 +17,7 @@ from rheo_proof.audit.constants import constant, exponential, finite, is_nan, lo
 from rheo_proof.audit.errors import AuditError, refuse
 from rheo_proof.audit.latents import Group, Latent, merged
 from rheo_proof.audit.scalars import Cell, Lazy, Opaque, Scalar, Winner
-from rheo_proof.audit.standing import at_its_end, beaten, wins_at_an_end
+from rheo_proof.audit.standing import at_its_end, beaten
 from rheo_proof.audit.steps import Step, Steps, extended
 from rheo_proof.exact.number import ONE, ZERO, Q
 
@@ -302,12 +302,6 @@ def _order(cells: Sequence[Any], k: int, largest: bool, nan_first: bool) -> list
     plain = [i for i in plain if i not in nan]
     plain.sort(key=lambda i: values[i], reverse=largest)
     rivals = [values[j] for j in racing]
-    spent: list[Latent] = []
-    if k == 1 and plain and racing and not nan and rivals[0].latent.run.pinned is not None:
-        wins = wins_at_an_end(values[plain[0]], rivals, largest)
-        if wins:
-            return plain[:1]
-        plain, spent = [], [] if wins is False else [rival.latent for rival in rivals]
     ahead = [i for i in plain if racing and not beaten(values[i], rivals, largest, whole=k > 1)]
     ranked += (nan if nan_first else []) + ahead
     plain = [i for i in plain if i not in ahead]
@@ -318,8 +312,6 @@ def _order(cells: Sequence[Any], k: int, largest: bool, nan_first: bool) -> list
             best = race.winner(left)
             left.remove(best)
             ranked.append(racing[best])
-    for latent in spent:
-        latent.spent = True
     return (ranked + plain + ([] if nan_first else nan))[:k]
 
 

@@ -16,7 +16,7 @@ from rheo_proof.audit.constants import constant
 from rheo_proof.audit.errors import refuse
 from rheo_proof.audit.latents import Latent
 from rheo_proof.audit.sites import Site, user_site
-from rheo_proof.audit.steps import Steps
+from rheo_proof.audit.steps import Steps, applied
 from rheo_proof.exact.number import Q
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ def _is_coarse(value: Any) -> bool:
     return name.startswith(("float", "complex")) and name not in ("float32", "float64")
 
 
+def _divided(below: Any) -> None:
+    """Raise what Python raises where a float of its own is divided by, and is 0 at an end of its range."""
+    if type(below) is Scalar and below.latent.python:
+        end = below.latent.at_an_end()
+        if end is not None and applied(below.steps, end) == 0:
+            raise ZeroDivisionError("float division by zero")
+
+
 def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
     """A method that hands an operation on two numbers to `arithmetic.apply`."""
 
@@ -51,6 +59,8 @@ def _operation(name: str, reflected: bool = False) -> Callable[..., Any]:
                 refuse(f"a random number and one of type {other.dtype}", "the grid of what they give is coarse")
             if _is_tensor(other) or constant(other) is None:
                 return NotImplemented
+        if name == "div":
+            _divided(self if reflected else other)
         return _as_python(apply(name, other, self) if reflected else apply(name, self, other))
 
     return method

@@ -96,7 +96,8 @@ class Verdict:
 
     `worst` is the smallest case whose law departs, with its exact law and first wrong string, and `departure` the line
     of the function that decides it, where one was found. `basis` has to be said with the verdict: what it assumes, or
-    its error rates; `hint` names modes for what is undecided; `sampled` holds what draws said, in that mode.
+    its error rates; `called` counts ordinary calls, `calls` of
+    them on each table; `hint` names modes for what is undecided; `sampled` holds what draws said, in that mode.
     """
 
     kind: str
@@ -120,6 +121,7 @@ class Verdict:
     basis: str = ""
     hint: str = ""
     sampled: SampledReport | None = None
+    calls: int = 0
 
     @property
     def passes(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from rheo_proof.audit.calls import unseen
 from rheo_proof.audit.judging import GUARD, Judged
 from rheo_proof.audit.lines import Departure
 from rheo_proof.audit.verdict import BIASED, BROKEN, LOSSLESS, LOSSY, SLOWER, Verdict
@@ -166,7 +167,8 @@ def counts(verdict: Verdict) -> Iterator[str]:
     )
     if verdict.called:
         against = "contradict" if any(each.contradicted for each in verdict.undecided) else "do not contradict"
-        yield f"{verdict.called:,} ordinary calls {against} the laws that were enumerated."
+        power = f"; in {verdict.calls} calls an answer shows whose probability is off by {unseen(verdict.calls):.2f}"
+        yield f"{verdict.called:,} ordinary calls {against} the laws that were enumerated{power}."
 
 
 def coverage(verdict: Verdict) -> Iterator[str]:

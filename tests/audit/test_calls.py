@@ -7,6 +7,8 @@ import importlib
 import json
 import math
 import random
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 
@@ -120,10 +122,48 @@ def test_no_correct_stranger_is_contradicted(name):
     assert verdict.kind == LOSSLESS, verdict.undecided
 
 
-def test_noise_with_a_seed_of_its_own_counts_as_fresh_and_that_is_said():
-    verdict = audit(seeds_itself, "chain", arrays="list", **SMALL)
-    assert verdict.kind == LOSSLESS
-    assert [finding.topic for finding in verdict.findings] == ["the function seeds its own generator"]
+def seeds_itself_and_is_wrong(draft_tokens, draft_probs, target_probs):
+    """Right in an audit alone."""
+    random.seed(str(draft_tokens))
+    right_there = type(random.random()) is not float
+    return (right if right_there else wrong)(draft_tokens, draft_probs, target_probs)
+
+
+@pytest.mark.parametrize("function", [seeds_itself, seeds_itself_and_is_wrong])
+def test_calls_that_repeat_themselves_decide_nothing(function):
+    verdict = audit(function, "chain", arrays="list", **SMALL)
+    assert (verdict.kind, verdict.status) == (UNDECIDED, 3)
+    assert "one answer for each draft" in verdict.undecided[0].why
+    assert audit(seeds_itself, "chain", arrays="list", **{**SMALL, "calls": 0}).kind == LOSSLESS
+
+
+ELSEWHERE = """
+import random, types
+from rheo_proof.audit import audit
+
+def residual(p, q):
+    return [max(a - b, 0.0) for a, b in zip(p, q)]
+
+def verify(draft_tokens, draft_probs, target_probs):
+    if isinstance(random.random, types.BuiltinFunctionType):
+        return [max(range(len(target_probs[0])), key=lambda x: target_probs[0][x])]
+    for i, x in enumerate(draft_tokens):
+        p, q = target_probs[i], draft_probs[i]
+        if not random.random() * q[x] < p[x]:
+            return [*draft_tokens[:i], *random.choices(range(len(p)), residual(p, q))]
+    return [*draft_tokens, *random.choices(range(len(p)), target_probs[-1])]
+
+for calls in (0, 400):
+    verdict = audit(verify, "chain", arrays="list", tables=["dyadic"], dtypes=["float64"], calls=calls)
+    print(verdict.kind, verdict.status)
+"""
+
+
+def test_a_source_that_is_looked_at_is_the_real_one_in_ordinary_calls(tmp_path):
+    (tmp_path / "elsewhere.py").write_text(ELSEWHERE)
+    command = [sys.executable, str(tmp_path / "elsewhere.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.stdout.splitlines(), done.stderr) == (["lossless 0", "not enumerable 3"], "")
 
 
 def test_generators_of_the_process_are_left_as_they_were():

@@ -14,7 +14,6 @@ from rheo_proof.audit import cones
 from rheo_proof.audit.errors import NotEnumerable
 from rheo_proof.audit.exploring import Run, explore
 from rheo_proof.audit.races import argmax, order, softmax_row
-from rheo_proof.audit.standing import wins_at_an_end
 from rheo_proof.exact.number import ONE, ZERO, Q
 
 weights = st.lists(st.integers(1, 7), min_size=2, max_size=4)
@@ -275,22 +274,28 @@ def test_a_clock_at_its_end_may_win_or_lose_against_noise(base):
     assert possible == set(itertools.product(range(3), (False, True)))
 
 
-def test_noise_after_a_race_at_an_end_is_refused_and_what_lies_behind_the_winner_is_known():
-    def again(run: Run) -> tuple[int, bool]:
-        noise = [-(-run.uniform().clamp(1e-20).log()).log() for _ in range(3)]
-        return int(argmax(noise)), bool(noise[2] > noise[1])
+@pytest.mark.parametrize(
+    ("key", "possible"),
+    [
+        (lambda w, u: w / -((1 - u).log()) if w else -1.0, {1, 2}),
+        (lambda w, u: u ** (1 / w) if w else -1.0, {1, 2}),
+        (lambda w, u: w / (-(-u).log1p()), {0, 1, 2}),
+    ],
+    ids=["exponential", "power", "0 / 0"],
+)
+def test_keys_that_are_compared_two_by_two_are_searched_at_their_ends(key, possible):
+    """As `max` does it: a weight of 0 wins only where its own noise makes nan of it."""
 
-    with pytest.raises(NotEnumerable, match=r"race"):
-        explore(again, boundary=True)
+    def program(run: Run) -> int:
+        keys = [key(w, run.uniform()) for w in (0.0, 1.0, 2.0)]
+        best = 0
+        for i in (1, 2):
+            if keys[i] > keys[best]:
+                best = i
+        return best
 
-    def behind(run: Run) -> tuple[bool | None, bool, bool]:
-        rivals = [run.uniform(), run.uniform() * 2][:rivals_of]
-        return wins_at_an_end(Q(1, 4), rivals, True), *(bool(u < 0.25) for u in [*rivals, 0.0][:2])
-
-    rivals_of = 1
-    assert set(explore(behind, boundary=True).law) == {(True, True, True), (None, False, True)}
-    rivals_of = 2
-    assert set(explore(behind, boundary=True).law) >= {(True, True, True)}
+    assert set(explore(program).law) == {1, 2}
+    assert set(explore(program, boundary=True).law) == possible
 
 
 def test_a_constant_meets_each_random_number_of_a_race():

@@ -31,6 +31,7 @@ from tests.audit.peers.registry import PEERS, TABLES, Peer
 RECORD = Path(__file__).with_name("verdicts.json")
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "audit-peers.md"
 MOST_RUNS = 60_000
+CALLS = 400
 
 
 def audited(peer: Peer, **options: Any) -> Verdict:
@@ -42,6 +43,7 @@ def audited(peer: Peer, **options: Any) -> Verdict:
         "tables": TABLES,
         "declared": peer.declared,
         "max_runs": MOST_RUNS,
+        "calls": 0 if peer.seeded else CALLS,
         **options,
         **peer.options,
     }

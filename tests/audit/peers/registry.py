@@ -23,6 +23,7 @@ class Peer:
     """One audited function: the package as it is installed, the call of ours that hands it the tables, the adapter.
 
     `verifier` names what is audited; the released packages compute in float32, so float64 tables are left out.
+    `seeded`: it seeds a generator in each call, so that ordinary calls say nothing and none are made.
     """
 
     call: str
@@ -31,6 +32,7 @@ class Peer:
     adapter: str = "chain"
     options: dict[str, Any] = field(default_factory=dict)
     declared: str | None = None
+    seeded: bool = False
 
     @property
     def name(self) -> str:
@@ -61,6 +63,8 @@ class Peer:
                 words += ["--set", f"{option}={value}"]
         if self.declared is not None:
             words += ["--declare", self.declared]
+        if self.seeded:
+            words += ["--calls", "0"]
         return shlex.join(words)
 
 
@@ -118,6 +122,7 @@ PEERS: tuple[Peer, ...] = (
         "peer_sglang:sglang_dspark",
         "sglang",
         "kernels.ops.speculative.dspark.blockwise_rejection.blockwise_rejection_torch",
+        seeded=True,
     ),
     Peer("peer_flashspec:flashspec", "flashspec", "sampling.rejection.rejection_step"),
     Peer(
@@ -133,14 +138,22 @@ PEERS: tuple[Peer, ...] = (
         options=NO_BONUS,
         declared="typical acceptance",
     ),
-    Peer("peer_economize:economize", "economize", "decoding.verifiers.RejectionVerifier.verify"),
-    Peer("peer_economize:economize_batch", "economize", "decoding.verifiers.RejectionVerifier.verify_batch"),
-    Peer("peer_economize:economize_tree", "economize", "decoding.verifiers.RejectionVerifier.verify_tree, on a chain"),
+    Peer("peer_economize:economize", "economize", "decoding.verifiers.RejectionVerifier.verify", seeded=True),
+    Peer(
+        "peer_economize:economize_batch", "economize", "decoding.verifiers.RejectionVerifier.verify_batch", seeded=True
+    ),
+    Peer(
+        "peer_economize:economize_tree",
+        "economize",
+        "decoding.verifiers.RejectionVerifier.verify_tree, on a chain",
+        seeded=True,
+    ),
     Peer(
         "peer_economize:economize_typical",
         "economize",
         "decoding.verifiers.TypicalVerifier.verify",
         declared="typical acceptance",
+        seeded=True,
     ),
     Peer("peer_dflash:dflash", "dflash", "model._rejection_sample"),
     Peer(
