@@ -45,7 +45,8 @@ Fixpoint cfull (s : ctree) (S : cmasses) (n : nat) (u : prefix) : O :=
   match n with
   | 0 => cmass_at S u
   | n'.+1 => if s u is [::] then cmass_at S u
-             else csum [seq if y \in map (@ctok O V) (s u) then cfull s S n' (rcons u y) else cuntouched S u y | y <- es]
+             else csum [seq if y \in map (@ctok O V) (s u) then cfull s S n' (rcons u y) else cuntouched S u y
+                       | y <- es]
   end.
 Definition cweight (s : ctree) (S : cmasses) (u : prefix) (y : V) : O :=
   if y \in map (@ctok O V) (s u) then cfull s S (D - size (rcons u y)) (rcons u y) else cuntouched S u y.

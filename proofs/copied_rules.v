@@ -1,4 +1,5 @@
-(* Copies that compute of the verification rules, of trees, of the walk and of the completion of `rules.v`, `trees.v` and `policies.v`. *)
+(* Copies that compute, and their equality with what they copy: the rules of `rules.v`, the trees of `trees.v`, walk and
+   completion of `policies.v`.  A copy has a `c` before its name and takes the list `es` of all tokens. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees policies numbers computing.
 Set Implicit Arguments.

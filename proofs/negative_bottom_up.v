@@ -56,8 +56,8 @@ Notation comp := (comp O V).
 Definition cis_sampled (c : cslot O V) : bool := if c is CSamp _ _ then true else false.
 Definition csampled_first (cs : seq (cslot O V)) : seq (cslot O V) :=
   [seq c <- cs | cis_sampled c] ++ [seq c <- cs | ~~ cis_sampled c].
-Fixpoint ctries (below : prefix -> O -> comp (option prefix)) (u : prefix) (cs : seq (cslot O V)) (r : V -> O) (left : O)
-    : comp (option prefix) :=
+Fixpoint ctries (below : prefix -> O -> comp (option prefix)) (u : prefix) (cs : seq (cslot O V))
+    (r : V -> O) (left : O) : comp (option prefix) :=
   match cs with
   | [::] => let z := csum (map r es) in CFlip (div z left) (fun b => if b
       then CDraw (memo es (fun y => div (r y) z)) (fun y => CRet O V (Some (rcons u y))) else CRet O V None)
@@ -153,7 +153,8 @@ Definition bottom_up_target : rows :=
 Definition bottom_up_draft : rows :=
   [:: ([::], [:: (0, 1); (3, 4); (1, 4)]); ([:: 1], [:: (1, 2); (1, 4); (1, 4)]);
       ([:: 1; 0], [:: (1, 2); (1, 2); (0, 1)]); ([:: 1; 2], [:: (1, 2); (1, 2); (0, 1)])]%N.
-(* In words: m = 1, K = B = 2, N = 4, D = 3, with the laws of these tables the output starts with token 1 with probability 3/4; the target says 1/2. *)
+(* bottom-up.  In words: for m = 1, K = B = 2, N = 4, D = 3 and these laws, token 1 comes first with probability 3/4 in
+   place of 1/2. *)
 Theorem bottom_up_biased (R : realFieldType) :
   let p := law_in R bottom_up_target in let q := law_in R bottom_up_draft in
   biased p q 4 (bottom_up (V := [finType of 'I_3]) p q (fun _ => 2) (fun _ => 1) 3 2 4 4)%N

@@ -3,7 +3,8 @@
    Tree, draws, masses and walk are those of the theorem; only the order in which the kept nodes are processed is
    another one.  Models and numbers are those of docs/faults.md, and a test compares them. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules policies rank_order construction rheosampling ondemand flow_masses flow_sampling.
+From Rheo Require Import programs rules policies rank_order construction rheosampling ondemand.
+From Rheo Require Import flow_masses flow_sampling.
 From Rheo Require Import numbers computing copied_rules parts copies copied_flow models biased.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -88,8 +89,8 @@ Definition flow_depth_first_target : rows := [:: ([::], [:: (1, 2); (1, 2); (0, 
 Definition flow_depth_first_draft : rows :=
   [:: ([::], [:: (1, 3); (1, 3); (1, 3)]); ([:: 0], [:: (1, 4); (1, 2); (1, 4)]);
       ([:: 2], [:: (1, 2); (1, 2); (0, 1)])]%N.
-(* flow-depth-first.  In words: m = 1, K = B = 2, N = 4, D = 2, with the laws of these tables: the output starts with
-   token 0 with probability 1/4; the target says 1/2. *)
+(* flow-depth-first.  In words: for m = 1, K = B = 2, N = 4, D = 2 and these laws, token 0 comes first with
+   probability 1/4 in place of 1/2. *)
 Theorem flow_depth_first_biased :
   let p := law_in R flow_depth_first_target in let q := law_in R flow_depth_first_draft in
   biased p q 3 (flow_depth_first (V := [finType of 'I_3]) p q (fun _ => 2) (fun _ => 1) 2 2 4 3)%N
@@ -101,8 +102,8 @@ Qed.
 Definition flow_layers_target : rows := [:: ([::], [:: (1, 3); (2, 3)])]%N.
 Definition flow_layers_draft : rows :=
   [:: ([::], [:: (1, 2); (1, 2)]); ([:: 1], [:: (1, 2); (1, 2)]); ([:: 0; 0], [:: (2, 3); (1, 3)])]%N.
-(* flow-layers.  In words: m = 0, K = B = 2, N = 5, D = 3, with the laws of these tables: the output starts with
-   token 0 with probability 1/4; the target says 1/3. *)
+(* flow-layers.  In words: for m = 0, K = B = 2, N = 5, D = 3 and these laws, token 0 comes first with probability
+   1/4 in place of 1/3. *)
 Theorem flow_layers_biased :
   let p := law_in R flow_layers_target in let q := law_in R flow_layers_draft in
   biased p q 4 (flow_layers (V := [finType of 'I_2]) p q (fun _ => 2) (fun _ => 0) 3 2 5 4)%N

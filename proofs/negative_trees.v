@@ -130,7 +130,7 @@ Notation o0 := (ord0 : 'I_2).
 
 Definition own_target : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
 Definition own_draft : rows := [:: ([::], [:: (2, 3); (1, 3)])]%N.
-(* own-probability.  In words: for p = (1/2, 1/2), q = (2/3, 1/3), m = 0, K = 2, D = N = 1: token 0 comes first with
+(* own-probability.  In words: for p = (1/2, 1/2), q = (2/3, 1/3), m = 0, K = 2, D = N = 1, token 0 comes first with
    probability 2/3 in place of 1/2. *)
 Theorem own_probability_biased : let p := law_in R own_target in let q := law_in R own_draft in
   biased p q 2 (own_probability p q (fun _ => 2) (fun _ => 0) 1 2 1 2)%N [:: o0] (2%:R / 3%:R) (1%:R / 2%:R).
@@ -138,21 +138,22 @@ Proof. by refine (@biased_copy _ _ _ _ _ _ _ _ (2, 3)%N (1, 2)%N (@same_own _ _ 
 
 Definition tail_target : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
 Definition tail_draft : rows := [:: ([::], [:: (2, 3); (1, 3)])]%N.
-(* tail-probability.  In words: for the same model and parameters: token 0 comes first with probability 2/3 in place of 1/2. *)
+(* tail-probability.  In words: for the same model and parameters, token 0 comes first with probability 2/3 in place of
+   1/2. *)
 Theorem tail_probability_biased : let p := law_in R tail_target in let q := law_in R tail_draft in
   biased p q 2 (tail_probability p q (fun _ => 2) (fun _ => 0) 1 2 1 2)%N [:: o0] (2%:R / 3%:R) (1%:R / 2%:R).
 Proof. by refine (@biased_copy _ _ _ _ _ _ _ _ (2, 3)%N (1, 2)%N (@same_tail _ _ _ _ _ _ _ _ _ _) _); vm_compute. Qed.
 
 Definition low_target : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
 Definition low_draft : rows := [:: ([::], [:: (2, 3); (1, 3)])]%N.
-(* low-proxy.  In words: for the same model and parameters: token 0 comes first with probability 2/3 in place of 1/2. *)
+(* low-proxy.  In words: for the same model and parameters, token 0 comes first with probability 2/3 in place of 1/2. *)
 Theorem low_proxy_biased : let p := law_in R low_target in let q := law_in R low_draft in
   biased p q 2 (low_proxy p q (fun _ => 2) (fun _ => 0) 1 2 1 2)%N [:: o0] (2%:R / 3%:R) (1%:R / 2%:R).
 Proof. by refine (@biased_copy _ _ _ _ _ _ _ _ (2, 3)%N (1, 2)%N (@same_low _ _ _ _ _ _ _ _ _ _) _); vm_compute. Qed.
 
 Definition tie_target : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
 Definition tie_draft : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
-(* tie-by-token.  In words: for p = q = (1/2, 1/2) at the root, m = 0, K = N = 1, D = 2: token 0 comes first with
+(* tie-by-token.  In words: for p = q = (1/2, 1/2) at the root, m = 0, K = N = 1, D = 2, token 0 comes first with
    probability 3/4 in place of 1/2. *)
 Theorem tie_by_token_biased : let p := law_in R tie_target in let q := law_in R tie_draft in
   biased p q 3 (tie_by_token p q (fun _ => 1) (fun _ => 0) 2 1 1 3)%N [:: o0] (3%:R / 4%:R) (1%:R / 2%:R).
@@ -160,8 +161,8 @@ Proof. by refine (@biased_copy _ _ _ _ _ _ _ _ (3, 4)%N (1, 2)%N (@same_tie _ _ 
 
 Definition verify_target : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
 Definition verify_draft : rows := [:: ([::], [:: (1, 2); (1, 2)])]%N.
-(* verify-full-q.  In words: for p = q = (1/2, 1/2), m = 1, K = N = 2, D = 1: token 0 comes first with probability 0 in place
-   of 1/2. *)
+(* verify-full-q.  In words: for p = q = (1/2, 1/2), m = 1, K = N = 2, D = 1, token 0 comes first with probability 0 in
+   place of 1/2. *)
 Theorem verify_full_q_biased : let p := law_in R verify_target in let q := law_in R verify_draft in
   biased p q 2 (verify_full_q p q (fun _ => 2) (fun _ => 1) 1 2 2 2)%N [:: o0] (0%:R / 1%:R) (1%:R / 2%:R).
 Proof. by refine (@biased_copy _ _ _ _ _ _ _ _ (0, 1)%N (1, 2)%N (@same_verify _ _ _ _ _ _ _ _ _ _) _); vm_compute. Qed.

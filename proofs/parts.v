@@ -203,7 +203,8 @@ Variables (ver : rule R V) (ver' : crule O V) (p : prefix -> V -> R) (p' : prefi
 Hypothesis verE : same_rule m ver ver'.
 Hypothesis pE : forall u, same_law m (p u) (p' u).
 
-(* In words: the copy of the step, made of copies of its parts, draws from the same laws and returns the same strings. *)
+(* In words: the copy of the step, made of copies of its parts, draws from the same laws and returns
+   the same strings. *)
 Theorem same_step : same m eq (step_parts slots_of rank drawn told D B N ver p)
   (cstep cslots_of crank cdrawn ctold D B N ver' p').
 Proof.
