@@ -1,7 +1,9 @@
 (* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
-  options slot_order criterion negative.
+  options slot_order criterion negative
+  martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain flow_sampling flow_sound flow_small
+  flow_options.
 
 Print Assumptions lossless.
 Print Assumptions lossless_string.
@@ -25,3 +27,20 @@ Print Assumptions rrsw_paper_proxy_lossless.
 Print Assumptions prefix_criterion.
 Print Assumptions prefix_criterion_emitted.
 Print Assumptions peek_biased.
+Print Assumptions martingale_lossless.
+Print Assumptions rheo_martingale.
+Print Assumptions rrs_martingale.
+Print Assumptions onehot_martingale.
+Print Assumptions flow_martingale.
+Print Assumptions flow_lossless.
+Print Assumptions layered_martingale.
+Print Assumptions flow_chain_block.
+Print Assumptions expected_tau.
+Print Assumptions gain_bound.
+Print Assumptions flow_gain.
+Print Assumptions flow_run_lossless.
+Print Assumptions flow_generate.
+Print Assumptions flow_run_sound.
+Print Assumptions head_first_biased.
+Print Assumptions options_flow_lossless.
+Print Assumptions options_flow_generate.

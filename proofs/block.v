@@ -1,5 +1,5 @@
 (* Block verification of one sampled chain (arXiv 2403.10444), and its law in closed form. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless flow_test.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -144,7 +144,8 @@ rewrite mulrDr addrA; congr (_ + _); last by rewrite mulrCA !mulrA.
 rewrite addrC; congr (_ + _); rewrite big_distrr /=; apply: eq_bigr => y _; by rewrite mulrA.
 Qed.
 
-(* Block verification has this law. *)
+(* Theorem. For every target, every chain of drawn tokens and every f: the mean of f over the output of block
+   verification is that of the closed form, divisions by 0 included. *)
 Theorem block_outcome l : drawn l -> E (block l) f = outcome 1 [::] l f.
 Proof.
 case: l => [_|[q x] l dl]; rewrite /block /=.

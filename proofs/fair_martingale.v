@@ -1,6 +1,6 @@
 (* RheoVerification, RRSw and Match are instances of the general form: a rule that answers node by node
    gives a law to every kept tree, and a fair rule makes these laws a martingale. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless soundness martingale.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -104,7 +104,8 @@ move=> e; rewrite ruled_rcons e /Pr (fair0 ver_fair) // (bigD1 x) //= eqxx mulr1
 by move=> y /negbTE ->; rewrite mulr0.
 Qed.
 
-(* A fair and sound rule is a martingale of laws. *)
+(* Theorem. For every fair and sound rule, every target and depth: the laws of the trees of a growing history are a
+   martingale. *)
 Theorem fair_martingale : martingale p D node_legal rule_law.
 Proof.
 split.
@@ -132,10 +133,11 @@ elim: n w => [//|n IH] w /=; rewrite E_Pr big_distrr /=; apply: eq_bigr => y _.
 by rewrite IH ruled_rcons mulrA.
 Qed.
 
-(* Walking by the rule, node by node, realises this law. *)
+(* Theorem. Walking by a fair rule, node by node, realises its law. *)
 Theorem rule_realises : realises p D node_legal (fun h => walk ver p D.+1 (tree_of h) [::]) rule_law.
 Proof.
-move=> h n f vh Dn; have := @walk_val _ _ _ _ _ _ lawp ver_fair (tree_of h) D.+1 [::] n f (valid_inv vh) isT (addn0 _) Dn.
+move=> h n f vh Dn.
+have := @walk_val _ _ _ _ _ _ lawp ver_fair (tree_of h) D.+1 [::] n f (valid_inv vh) isT (addn0 _) Dn.
 by rewrite subn0 => ->; rewrite expect_ruled mul1r.
 Qed.
 
@@ -146,7 +148,7 @@ elim: pi h => [//|u x k IH|u t k IH] h /=.
 - by move=> [ku ud lt lg wk]; split=> // x tx; apply: IH; rewrite tree_rcons; exact: wk.
 Qed.
 
-(* The theorem on policies, once more, from the general form. *)
+(* Hence the theorem on policies once more: every fair and sound rule is lossless for every well-formed policy. *)
 Corollary fair_lossless pi n f : wf legal D (@empty R V) pi -> (D < n)%N ->
   E (hdecode p (fun h => walk ver p D.+1 (tree_of h) [::]) n pi) f = E (complete p n [::]) f.
 Proof.
@@ -159,13 +161,16 @@ Section Instances.
 Variables (R : realFieldType) (V : finType) (p : seq V -> V -> R) (D : nat).
 Hypothesis lawp : forall u, law (p u).
 
+(* RheoVerification is an instance; at most one sampled slot per node. *)
 Theorem rheo_martingale :
   martingale p D (node_legal (fun cs => sampled cs = None)) (rule_law p (@rheo R V)).
 Proof. exact: (fair_martingale D lawp (@rheo_fair R V) (@sound_rheo R V)). Qed.
 
+(* RRSw is an instance, children tested in the order of insertion; any number of sampled slots per node. *)
 Theorem rrs_martingale : martingale p D (node_legal (fun _ => True)) (rule_law p (@rrs R V)).
 Proof. exact: (fair_martingale D lawp (@rrs_fair R V) (@sound_rrs R V)). Qed.
 
+(* Match is an instance; any number of sampled slots per node. *)
 Theorem onehot_martingale : martingale p D (node_legal (fun _ => True)) (rule_law p (@onehot R V)).
 Proof. apply: (fair_martingale D lawp (@onehot_fair R V)) => q cs lq _; exact: sound_onehot. Qed.
 End Instances.

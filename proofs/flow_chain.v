@@ -1,6 +1,7 @@
 (* On a chain of sampled nodes FlowVerification is block verification: the same law of the output. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From Rheo Require Import programs rules rheo_rule trees policies lossless martingale flow_test flow_law flow_masses flow_lossless block.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
+From Rheo Require Import programs rules rheo_rule trees policies lossless martingale
+  flow_test flow_law flow_masses flow_lossless block.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -133,7 +134,8 @@ apply: eq_bigr => y yx; rewrite inE (negbTE yx) (chain_beside lf' e').
 - by rewrite -!cats1 prefix_catr // eqxx prefix_cons eq_sym (negbTE yx).
 Qed.
 
-(* Theorem: for a chain of any drawn tokens, FlowVerification and block verification have the same output law. *)
+(* Theorem. For every target, every chain l of drawn tokens (each with its own law) that is at most D long, and
+   every f of the output: FlowVerification and block verification of l give f the same mean. *)
 Theorem flow_chain_block l f : drawn l -> (size l <= D)%N ->
   E (flow p D (chain [::] l)) f = E (block p l) f.
 Proof.
@@ -143,6 +145,7 @@ rewrite -(@chain_walk [::] [::] l 1 D.+1 f lf) //; last by move=> y; rewrite mul
 by rewrite (mass_root (flow_law_is_law lawp vh)) mul1r.
 Qed.
 
+(* Hence both emit every string with the same probability. *)
 Corollary flow_chain_block_string l y : drawn l -> (size l <= D)%N ->
   Pr (flow p D (chain [::] l)) y = Pr (block p l) y.
 Proof. exact: flow_chain_block. Qed.

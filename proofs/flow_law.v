@@ -4,7 +4,7 @@
    are the strings through uy, one part for each y, and the strings that do not pass through u.  Inside a
    part nothing changes.  This is a martingale for every predictable policy: no condition on the
    order of a node's children, their number, or the laws that its sampled slots are drawn from. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless martingale flow_test.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -97,11 +97,6 @@ Qed.
 
 Lemma next_ge0 y : 0 <= l y. Proof. exact: M0. Qed.
 Lemma next_le1 : \sum_y l y <= 1. Proof. by rewrite (mass_split lawM) mass_le1. Qed.
-Lemma next_cancel (c : R) y w : (l y = 0 -> c = 0) -> M (rcons u y ++ w) * (c / M (rcons u y)) * l y = M (rcons u y ++ w) * c.
-Proof.
-move=> c0; rewrite -mulrA; congr (_ * _); have [e|ne] := eqVneq (l y) 0; first by rewrite e mulr0 c0.
-by rewrite divfK.
-Qed.
 
 Hypothesis lt : law t.
 
@@ -204,7 +199,8 @@ elim=> [|{}h u x _ lh _ _|{}h u t x _ lh _ _ lt _ tx]; first exact: target_law.
 - by rewrite flow_law_samp; apply: reveal_law.
 Qed.
 
-Lemma flow_law_target h : valid D legal h -> forall v x, ~~ in_tree h v -> flow_law h (rcons v x) = flow_law h v * p v x.
+Lemma flow_law_target h : valid D legal h -> forall v x, ~~ in_tree h v ->
+  flow_law h (rcons v x) = flow_law h v * p v x.
 Proof.
 elim=> [|{}h u x vh IH ku ud|{}h u t x vh IH ku ud lt lg tx] v z nk; first exact: target_rcons.
 - by rewrite flow_law_det IH //; apply: contra nk; exact: in_tree_ins.
@@ -215,7 +211,8 @@ elim=> [|{}h u x vh IH ku ud|{}h u t x vh IH ku ud lt lg tx] v z nk; first exact
   + by have [a b] := beside_rcons z vu uv; rewrite !reveal_beside // IH // mulrA.
 Qed.
 
-(* FlowVerification's laws are a martingale, whatever the policy may do. *)
+(* Theorem. For every target, depth and condition on reveals (none at all included), the laws of FlowVerification are a
+   martingale. *)
 Theorem flow_martingale : martingale p D legal flow_law.
 Proof.
 split=> //.
@@ -226,7 +223,7 @@ split=> //.
 - by move=> h v x vh; exact: flow_law_target.
 Qed.
 
-(* Walking down the current law is lossless for every well-formed policy. *)
+(* Hence walking down the current law is lossless for every well-formed policy. *)
 Corollary flow_law_lossless pi n f : hwf D legal [::] pi -> (D < n)%N ->
   E (hdecode p (fun h => mass_walk (flow_law h) (tree_of h) D.+1 [::]) n pi) f = E (complete p n [::]) f.
 Proof. exact/martingale_lossless/mass_walk_realises/flow_martingale/flow_martingale. Qed.

@@ -1,5 +1,5 @@
 (* The masses of FlowVerification are those of its law, so FlowVerification is lossless. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless martingale flow_test flow_law flow_masses.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -40,7 +40,8 @@ Lemma toks_ins (s : tree R V) u c v : toks (ins s u c) v = if v == u then rcons 
 Proof. by rewrite /toks /ins; case: eqP => // _; rewrite map_rcons. Qed.
 
 (* A node of the grown tree is an old one or the new one. *)
-Lemma in_tree_grown h u c v : valid h -> in_tree h u -> in_tree (rcons h (u, c)) v -> in_tree h v \/ v = rcons u (tok c).
+Lemma in_tree_grown h u c v : valid h -> in_tree h u -> in_tree (rcons h (u, c)) v ->
+  in_tree h v \/ v = rcons u (tok c).
 Proof.
 move=> vh ku; elim/last_ind: v => [|v z IH]; first by left.
 rewrite in_tree_rcons tree_rcons toks_ins => /andP[/IH kv].
@@ -160,7 +161,8 @@ by rewrite mulrC /next mulfK.
 Qed.
 End Sampled.
 
-(* After every history the scalars are those of the law. *)
+(* Theorem. After every valid history the scalars of the algorithm are those of the law: at the edge of the kept tree,
+   M(uy) is the mass of the untouched token y. *)
 Theorem masses_agree h : valid h -> agree_with h (flow_law h) (flow_state h).2.
 Proof.
 elim=> [|{}h u x vh IH ku ud|{}h u t x vh IH ku ud lt lg tx]; first exact: agree_start.
@@ -212,18 +214,21 @@ by rewrite IH // in_tree_rcons ku.
 Qed.
 End Walk.
 
-(* FlowVerification, as specified, realises its law. *)
+(* Theorem. For every target and depth, FlowVerification as specified realises its law. *)
 Theorem flow_realises : realises p D (@flow_legal R V) (flow p D) flow_law.
 Proof.
 move=> h n f vh Dn; rewrite -(mass_walk_realises (flow_martingale D _ lawp) f vh Dn) !E_bind.
 by rewrite /flow flow_state_tree; exact: flow_walk_law.
 Qed.
 
-(* FlowVerification is lossless for every well-formed predictable policy. *)
+(* Theorem. For every target, every depth D, every well-formed policy (one sampled slot per node, from any law under
+   which no child that is kept already can be drawn), and every f of the output completed to n > D tokens:
+   FlowVerification gives f the mean that it has under target sampling. *)
 Theorem flow_lossless pi n f : hwf D (@flow_legal R V) [::] pi -> (D < n)%N ->
   E (hdecode p (flow p D) n pi) f = E (complete p n [::]) f.
 Proof. by move=> wfp Dn; apply: (martingale_lossless _ (flow_martingale D _ lawp) flow_realises). Qed.
 
+(* Hence every string of more than D tokens has the target's probability. *)
 Corollary flow_lossless_string pi y : hwf D (@flow_legal R V) [::] pi -> (D < size y)%N ->
   Pr (hdecode p (flow p D) (size y) pi) y = target p [::] y.
 Proof. by move=> wfp Dy; apply: (martingale_string (flow_martingale D _ lawp) flow_realises). Qed.

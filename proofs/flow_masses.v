@@ -1,6 +1,6 @@
 (* FlowVerification as it is specified: a few scalars for every kept node, one pass over the kept nodes in
    the order of insertion, then a walk with one draw at each node.  This file states the algorithm. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless martingale.
 Set Implicit Arguments.
 Unset Strict Implicit.

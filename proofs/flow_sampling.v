@@ -1,5 +1,5 @@
 (* FlowVerification on RheoSampling trees, drawn as drafting runs, and step after step: lossless. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables
   rank_order construction layered layered_lossless rheosampling ondemand generate
   martingale flow_law flow_masses flow_lossless predictable_history layered_history.
@@ -51,6 +51,8 @@ Definition run_history (run : history -> prog R V prefix) : prog R V prefix :=
   bind (sample t (draft_kept (head q m) (has_sampled q K m) (proxy q m) (fill q K m) D B N))
     (fun l => run (planted t l)).
 
+(* Theorem. On RheoSampling trees, for all draft laws, per-node K and m, all D, B, N: every martingale of laws that asks
+   no more of a reveal than FlowVerification, with any program that realises it, is lossless. *)
 Theorem run_martingale (legal : history -> prefix -> (V -> R) -> Prop) L run n f :
   (forall h u t, flow_legal h u t -> legal h u t) ->
   martingale p D legal L -> realises p D legal run L -> (D < n)%N ->
@@ -78,6 +80,8 @@ Qed.
 
 Definition flow_run_step : prog R V prefix := run_history (flow p D).
 
+(* Theorem. RheoSampling with FlowVerification: for all target and draft laws, per-node K and m, all D, B, N, and every
+   f of the output completed to n > D tokens, the mean of f is its mean under target sampling. *)
 Theorem flow_run_lossless n f : (D < n)%N ->
   E (bind flow_run_step (fun w => complete p (n - size w) w)) f = E (complete p n [::]) f.
 Proof.
@@ -86,6 +90,7 @@ move=> Dn; apply: (run_martingale f (legal := @flow_legal R V) (L := flow_law p)
 - exact: flow_realises.
 Qed.
 
+(* Hence every string of more than D tokens has the target's probability. *)
 Corollary flow_run_string y : (D < size y)%N ->
   Pr (bind flow_run_step (fun w => complete p (size y - size w) w)) y = target p [::] y.
 Proof. by move=> Dy; rewrite /Pr flow_run_lossless // -/(Pr _ _) -[y in Pr _ y]cat0s Pr_complete. Qed.
@@ -98,7 +103,8 @@ elim: n w => [//|n IH] w w0 /= x.
 by case: ifP => _ /=; [apply: IH|]; rewrite size_rcons.
 Qed.
 
-(* Step after step; draft laws and parameters may depend on the whole history. *)
+(* Theorem. For all laws and parameters, repeating steps of RheoSampling with FlowVerification until size y tokens are
+   there gives every y exactly the target's probability. Draft laws, K, m, B and N may depend on the whole history. *)
 Theorem flow_generate (R : realFieldType) (V : finType) (p : seq V -> V -> R)
     (q : seq V -> seq V -> V -> R) (lawp : forall u, law (p u)) (lawq : forall h u, law (q h u))
     K m D B N (y : seq V) :

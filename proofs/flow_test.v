@@ -4,7 +4,7 @@
    against l: if X = x, token x gets the mass a = min(1, l(x)/t(x)), and all that is left of the law, here
    and elsewhere, is multiplied by rho.  In the mean over X nothing moves.  No division needs a side
    condition: x / 0 = 0, and where a divisor is 0 nothing is left to divide. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless.
 Set Implicit Arguments.
 Unset Strict Implicit.

@@ -1,8 +1,9 @@
 (* Section 4 and the general form: every martingale of laws that asks no more than FlowVerification is
    lossless on the construction with layers, beam and pruning.  What the factors must satisfy is as for
    trees; head tokens must lie outside the law of the sampled slot.  No head need outrank it. *)
-From mathcomp Require Import all_ssreflect all_algebra.
-From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables rank_order construction layered layered_lossless martingale flow_masses predictable_history.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
+From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables
+  rank_order construction layered layered_lossless martingale flow_masses predictable_history.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -39,7 +40,8 @@ case: i => [v y|v] /=; rewrite /toks /ins; case: eqP => [<-|_] H; rewrite -?orbA
 - by case/orP: (IH H) => ->; rewrite ?orbT.
 Qed.
 
-(* When the sampled slot of u is inserted, the kept children of u are head tokens. *)
+(* Theorem. For every table of positive draws: when the sampled slot of u is inserted it is the first of u, and the kept
+   children of u are head tokens, which the law of the slot does not draw. *)
 Theorem layered_flow_legal T k u : positive t T -> onth (built T) k = Some (ISamp u) ->
   flow_legal (history_of t T (take k (built T))) u (t u).
 Proof.
@@ -50,7 +52,8 @@ move: ek yl; rewrite /build /kept; set K := take N _ => ek.
 have kK : (k < size K)%N by have [+ _] := onth_some ek; rewrite size_map.
 move: ek; rewrite (onth_map kK) => -[].
 have pwK : pairwise (@before R V) K.
-  by have := ranked_pw head hasS proxy fill D B T; rewrite -{1}(cat_take_drop N (ranked _ _ _ _ _ _ T)) pairwise_cat => /and3P[].
+  by have := ranked_pw head hasS proxy fill D B T;
+     rewrite -{1}(cat_take_drop N (ranked _ _ _ _ _ _ T)) pairwise_cat => /and3P[].
 have bK : nth [::] K k \in K by exact: mem_nth.
 rewrite -map_take => eb /mapP[c ck].
 have cb : before c (nth [::] K k).
@@ -80,6 +83,9 @@ Variables (L : history R V -> mass R V) (run : history R V -> prog R V prefix).
 Hypothesis mg : martingale p D legal L.
 Hypothesis rl : realises p D legal run L.
 
+(* Theorem. On the construction of section 4, for all factors that satisfy the conditions above, every D, B, N: every
+   martingale of laws that asks no more of a reveal than FlowVerification, with any program that realises it, is
+   lossless. *)
 Theorem layered_martingale n f : (D < n)%N ->
   E (decode_history t built Tdef us p run n) f = E (complete p n [::]) f.
 Proof.

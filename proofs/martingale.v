@@ -4,7 +4,7 @@
    the probability that the output starts with v.  If deterministic insertions leave it alone, if the
    reveal of a sampled slot keeps its mean, and if outside the kept tree it continues with the target,
    then walking it down the kept tree is lossless for every well-formed policy. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -165,7 +165,8 @@ elim: v w => [|y v IH] w /=; first by rewrite cats0 mulr1 mul1r.
 by rewrite IH cat_rcons mulrA.
 Qed.
 
-(* From node to node the law of a history draws what the definition says: the walk realises it. *)
+(* Theorem. For every martingale of laws L and every history, the walk that draws each next token from L has the law L
+   once its output is completed from the target: zero masses included, since the walk never comes to them. *)
 Theorem mass_walk_realises L : martingale L ->
   realises (fun h => mass_walk (L h) (tree_of h) D.+1 [::]) L.
 Proof.
@@ -203,7 +204,8 @@ move=> mg rl + + Dn; elim: pi h => [|u x k IH|u t k IH] h vh /=.
   by congr (_ * _); apply: IH; [exact: valid_samp|exact: wk].
 Qed.
 
-(* Any martingale of laws, realised by any program, is lossless for every well-formed policy. *)
+(* Theorem (general form). For every martingale of laws L, every program that realises it, every well-formed policy, and
+   every f of the output completed to n > D tokens: the mean of f is its mean under target sampling. *)
 Theorem martingale_lossless L run pi n f : martingale L -> realises run L -> hwf [::] pi -> (D < n)%N ->
   E (hdecode run n pi) f = E (complete p n [::]) f.
 Proof.
@@ -212,6 +214,7 @@ rewrite (@expect_target _ _ p) => [|v x]; last by rewrite !(mg_start mg) target_
 by rewrite (mass_root (mg_law mg valid_nil)) mul1r.
 Qed.
 
+(* Hence every string of more than D tokens has the target's probability. *)
 Corollary martingale_string L run pi y : martingale L -> realises run L -> hwf [::] pi -> (D < size y)%N ->
   Pr (hdecode run (size y) pi) y = target p [::] y.
 Proof.

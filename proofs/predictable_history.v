@@ -2,7 +2,7 @@
    a construction that reads a table of potential draws is the run of a well-formed policy, and it makes no
    difference whether the table is drawn first or token by token.  As for trees, with the order of
    insertion kept. *)
-From mathcomp Require Import all_ssreflect all_algebra.
+From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables martingale.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -126,6 +126,8 @@ Definition decode_history (n : nat) : prog prefix :=
   bind (drawall t Tdef us) (fun T =>
   bind (run (history_of T (build T))) (fun w => complete p (n - size w) w)).
 
+(* Theorem. For every predictable and proper construction whose reveals are legal, every martingale of laws and every
+   program that realises it: drawing the table, building, verifying and completing is target sampling. *)
 Theorem predictable_martingale n f : (D < n)%N ->
   E (decode_history n) f = E (complete p n [::]) f.
 Proof.
