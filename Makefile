@@ -30,3 +30,4 @@ bench:
 proofs:
 	$(MAKE) -C proofs
 	python3 proofs/check.py sources assumptions kernel
+	python3 proofs/mutants.py

@@ -3,7 +3,7 @@
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
   options slot_order criterion negative
   martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain flow_sampling flow_sound flow_small
-  flow_options.
+  flow_options negative_rrs_tail.
 
 Print Assumptions lossless.
 Print Assumptions lossless_string.
@@ -20,6 +20,7 @@ Print Assumptions run_sound.
 Print Assumptions factors_lossless.
 Print Assumptions options_rheo_lossless.
 Print Assumptions options_onehot_lossless.
+Print Assumptions options_rrs_inserted_lossless.
 Print Assumptions options_rheo_generate.
 Print Assumptions slot_order_agrees.
 Print Assumptions rrs_slot_order_lossless.
@@ -44,3 +45,4 @@ Print Assumptions flow_run_sound.
 Print Assumptions head_first_biased.
 Print Assumptions options_flow_lossless.
 Print Assumptions options_flow_generate.
+Print Assumptions rrsw_tail_proxy_biased.

@@ -3,7 +3,6 @@
     python proofs/check.py sources      nothing is assumed: no Admitted, no axiom, no variable outside a section
     python proofs/check.py assumptions  Coq's own list of what every main theorem rests on, which must be empty
     python proofs/check.py kernel       coqchk reads all compiled files again and must list no axiom
-    python proofs/check.py mutants      without a hypothesis that matters the proofs fail, and with it they do not
 
 Exit status: 0 all well, 1 something was found, 2 it could not be run.
 """
@@ -93,13 +92,16 @@ def assumed(text: str) -> list[tuple[int, str]]:
 
 
 def unexplained(text: str) -> list[tuple[int, str]]:
-    """Line and name of each theorem without a comment right before it."""
-    lines = text.splitlines()
-    return [
-        (number, f"{name[2]} is not preceded by its statement in words")
-        for number, line in enumerate(lines, 1)
-        if (name := THEOREM.match(line)) and (number == 1 or not lines[number - 2].rstrip().endswith("*)"))
-    ]
+    """Line and name of each theorem without a comment above it in its paragraph."""
+    faults, explained = [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            explained = False
+        elif line.rstrip().endswith("*)"):
+            explained = True
+        elif (name := THEOREM.match(line)) and not explained:
+            faults.append((number, f"{name[2]} is not preceded by its statement in words"))
+    return faults
 
 
 def listed(folder: Path) -> list[str]:

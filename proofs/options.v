@@ -3,7 +3,7 @@
    Any proxy in [0, 1] that does not depend on X will do, if no fill factor exceeds it; whether it exceeds a head factor
    does not matter to RheoVerification and Match. Instances: `proxy = tail`, `proxy_scale` a, `fill_scale` g. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule trees policies predictable tables rank_order construction layered
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies predictable tables rank_order construction layered
   layered_lossless rheosampling ondemand generate.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -45,8 +45,8 @@ Variables (legal : seq (slot R V) -> Prop) (ver : rule R V).
 Hypothesis ver_fair : fair legal ver.
 Hypothesis legal1 : forall cs, sampled cs = None -> legal cs.
 
-(* For all laws p and q, all K, m, D, B, N, all proxies in [0, 1] that do not depend on X, all fill factors between 0 and
-   the proxy, and every fair rule that takes one sampled child per node: the step, drawing on demand and completed to
+(* For all laws p and q, all K, m, D, B, N, all proxies in [0, 1] that do not depend on X, all fill factors between 0
+   and the proxy, and every fair rule that takes one sampled child per node: the step, drawing on demand and completed to
    any length L > D, emits the law of L target tokens. *)
 Theorem factors_lossless L f : (D < L)%N -> E (factor_decode ver L) f = E (complete p L [::]) f.
 Proof.
@@ -136,6 +136,12 @@ Qed.
 Theorem options_onehot_lossless L f : (D < L)%N -> E (option_decode (@onehot R V) L) f = E (complete p L [::]) f.
 Proof.
 by apply: (factors_lossless lawp lawq B N option_proxy01 scaled_fill_le scaled_fill_tokens (onehot_fair R V)).
+Qed.
+
+(* RRSw too, if it tests children in the order of insertion, and not in slot order as specified: see slot_order.v. *)
+Theorem options_rrs_inserted_lossless L f : (D < L)%N -> E (option_decode (@rrs R V) L) f = E (complete p L [::]) f.
+Proof.
+by apply: (factors_lossless lawp lawq B N option_proxy01 scaled_fill_le scaled_fill_tokens (rrs_fair R V)).
 Qed.
 End Options.
 
