@@ -43,6 +43,7 @@ Print Assumptions flow_run_lossless.
 Print Assumptions flow_generate.
 Print Assumptions flow_run_sound.
 Print Assumptions head_first_biased.
+Print Assumptions short_emits.
 Print Assumptions options_flow_lossless.
 Print Assumptions options_flow_generate.
 Print Assumptions rrsw_tail_proxy_biased.

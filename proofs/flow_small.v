@@ -3,9 +3,11 @@
 
    Right: the sampled slot of the root, then token 0 as a fill.  The hypotheses of [flow_lossless] hold, and
    the first token has the target's law.  Wrong: token 0 as a head first, though the sampled slot may draw it.
-   The scalars of a node do not say then what the law is, and the first token is 0 with 7/8. *)
+   The scalars of a node do not say then what the law is, and the first token is 0 with 7/8.
+   Last, a chain of one token: block verification emits 0 with 1/2, by computation; FlowVerification too. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum ssrint rat.
-From Rheo Require Import programs rules rheo_rule trees policies martingale flow_masses flow_lossless.
+From Rheo Require Import programs rules rheo_rule trees policies martingale flow_masses flow_lossless
+  block flow_chain.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -84,4 +86,23 @@ transitivity (\sum_x t2 x * Pr (flow_walk p2 1 (ins (ins (@empty Rat Two) [::] (
   (insert_samp p2 (insert_det p2 (@empty Rat Two) (only_root Rat Two) [::] o0) [::] t2 x)
   1 [::]) [:: o0]); first by [].
 by rewrite sum2 !first_walk !insert_samp2.
+Qed.
+
+(* A chain of the one token 1, drawn from (1/2, 1/2). *)
+Definition short : links Rat Two := [:: (t2, o1)].
+Lemma short_drawn : drawn short.
+Proof. by have [_ l2] := laws2; move=> c [<-|//]; split. Qed.
+
+(* Block verification emits token 0 in its place with probability 1/2, by computation; FlowVerification by
+   [flow_chain_block]. *)
+Theorem short_emits : Pr (block p2 short) [:: o0] = quarter 2 /\ Pr (flow p2 1 (chain [::] short)) [:: o0] = quarter 2.
+Proof.
+have e : Pr (block p2 short) [:: o0] = quarter 2.
+  transitivity (next_weight p2 1 [::] t2 o1 * (\sum_y normed (p2 [:: o1]) y * ([:: o1; y] == [:: o0])%:R) +
+      (1 - next_weight p2 1 [::] t2 o1) * (\sum_y normed (left_over p2 1 [::] t2) y * ([:: y] == [:: o0])%:R)).
+    by rewrite /Pr /block /short; cbn [stages rev catrev from_last E].
+  rewrite /normed !sum2. apply/eqP. vm_compute. reflexivity.
+have l2 := proj1 laws2; have d := short_drawn.
+split; first exact: e.
+by rewrite (flow_chain_block_string l2 [:: o0] d (leqnn 1)).
 Qed.
