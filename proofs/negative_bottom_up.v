@@ -158,7 +158,7 @@ Definition bottom_up_draft : rows :=
 Theorem bottom_up_biased (R : realFieldType) :
   let p := law_in R bottom_up_target in let q := law_in R bottom_up_draft in
   biased p q 4 (bottom_up (V := [finType of 'I_3]) p q (fun _ => 2) (fun _ => 1) 3 2 4 4)%N
-    [:: lift ord0 ord0] (3%:R / 4%:R) (1%:R / 2%:R).
+    [:: lift ord0 ord0 : 'I_3] (3%:R / 4%:R) (1%:R / 2%:R).
 Proof.
 refine (@biased_copy R 3 _ _ _ _ _ _ (3, 4)%N (1, 2)%N
   (@same_bottom_up _ _ _ (read_meaning R) _ _ (tokensE 3) _ _ _ _ (computed_law R _) (computed_law R _) _ _ _ _ _ _) _).
