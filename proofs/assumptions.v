@@ -4,6 +4,7 @@ From Rheo Require Import lossless predictable tables layered layered_lossless rh
   options slot_order criterion negative
   martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain flow_sampling flow_sound flow_small
   flow_options negative_rrs_tail.
+From Rheo Require Import copies copied_flow negative_trees negative_bottom_up negative_flow.
 
 Print Assumptions lossless.
 Print Assumptions lossless_string.
@@ -47,3 +48,18 @@ Print Assumptions short_emits.
 Print Assumptions options_flow_lossless.
 Print Assumptions options_flow_generate.
 Print Assumptions rrsw_tail_proxy_biased.
+Print Assumptions kept_copy.
+Print Assumptions build_copy.
+Print Assumptions tree_law_copy.
+Print Assumptions rheo_step_copy.
+Print Assumptions rrs_step_copy.
+Print Assumptions onehot_step_copy.
+Print Assumptions flow_step_copy.
+Print Assumptions own_probability_biased.
+Print Assumptions tail_probability_biased.
+Print Assumptions low_proxy_biased.
+Print Assumptions tie_by_token_biased.
+Print Assumptions verify_full_q_biased.
+Print Assumptions bottom_up_biased.
+Print Assumptions flow_depth_first_biased.
+Print Assumptions flow_layers_biased.

@@ -168,8 +168,9 @@ def check_kernel(folder: Path) -> str:
     done = run(("coqchk", "-silent", "-o", "-Q", ".", "Rheo", "Rheo.assumptions"), folder, 2 * LIMIT)
     if done.returncode:
         raise Failed(f"coqchk: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-    if faults := summary_faults(done.stdout):
-        raise Failed("\n".join([*faults, done.stdout]))
+    summary = done.stdout + done.stderr  # 8.16 writes it to stderr
+    if faults := summary_faults(summary):
+        raise Failed("\n".join([*faults, summary]))
     return "coqchk: no axiom"
 
 
