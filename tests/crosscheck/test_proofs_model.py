@@ -7,6 +7,7 @@ are the law of the kept tree in rank order, over all draws, and the law of the e
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -19,7 +20,7 @@ from rheo_proof.exact.chance import Chance
 from rheo_proof.exact.families import FAMILIES, family_model
 from rheo_proof.exact.law import Law
 from rheo_proof.exact.model import Prefix, ToyModel
-from rheo_proof.exact.number import to_fraction
+from rheo_proof.exact.number import rational, to_fraction
 from rheo_proof.exact.replay import replay
 from rheo_proof.schemes.drafting.rheo import Rheo
 from rheo_proof.schemes.laws import law_by_classes
@@ -34,12 +35,14 @@ coq_or_skip("models")
 MODELS, TWINS = 100, 20
 RULES = {"rheo": "crheo (tokens n)", "rrsw": "crrs (tokens n)", "match": "@conehot _ _"}
 ALL_RULES = [*RULES, "flow"]
+OPTION_RULES = {"rheo": "crheo (tokens n)", "match": "@conehot _ _"}
+SCALES = ("1", "2/3", "1/2", "1/5")
 
 # `trees` and `steps` read off the tables of copies.v; `low` is the twin: the slots with a third of the proxy.
 PREAMBLE = f"""
 From Coq Require Import BinInt.
 From mathcomp Require Import all_ssreflect.
-From Rheo Require Import programs numbers computing copied_rules parts copies copied_flow models.
+From Rheo Require Import programs numbers computing copied_rules parts copies copied_flow copied_options models.
 Definition number (a : fractions) := (QArith_base.Qnum a, QArith_base.Qden a).
 Definition word {{n}} (u : seq 'I_n) := map (@nat_of_ord n) u.
 Fixpoint at_row (l : seq (seq nat * nat)) (u : seq nat) :=
@@ -59,6 +62,13 @@ Definition steps := [seq [seq (word a.1, number a.2) | a <- law] | law <- rcons
 Definition low u := cslots (V := V) (tokens n) (div (cproxy (V := V) (tokens n) (q u) (m u)) (whole 3)) (q u) K (m u).
 Definition low_trees := show (law_of (tokens n) (map (@cseen fractions V))
   (csample (rheo_tail (V := V) (tokens n) q (fun _ => K) m) (cdraft low (@cby_value fractions V) D B N))).
+Variables (tail : bool) (a g : nat * nat).
+Notation everywhere v := (fun _ : seq V => v).
+Notation options := (fun law => law (everywhere tail) (everywhere (fraction a)) (everywhere (fraction g))).
+Definition option_trees := show (options (option_tree_law (V := V) (tokens n) q (fun _ => K) m D B N)).
+Definition option_steps := [seq [seq (word a.1, number a.2) | a <- law] | law <-
+  [seq options (option_step_law (V := V) (tokens n) p q (fun _ => K) m D B N) rule
+  | rule <- [:: {"; ".join(OPTION_RULES.values())}]]].
 End Model.
 """
 
@@ -91,8 +101,11 @@ class Case:
         target = written([(u, pairs(model.target(u))) for u in prefixes(model.vocab, p.depth)])
         draft = written([(u, pairs(model.draft(u))) for u in above])
         heads = written([(u, str(self.head(model.draft(u)))) for u in above])
-        laws = f"{target} {draft}" if name == "steps" else draft
-        return f"{name} {model.vocab} {laws} {p.slots} {heads} {p.depth} {p.beam} {p.nodes}"
+        laws = f"{target} {draft}" if name.endswith("steps") else draft
+        sizes = f"{p.slots} {heads} {p.depth} {p.beam} {p.nodes}"
+        scales = " ".join(f"({scale.numerator}, {scale.denominator})" for scale in (p.proxy_scale, p.fill_scale))
+        options = f"{'true' if p.proxy == 'tail' else 'false'} {scales}" if name.startswith("option") else ""
+        return f"{name} {model.vocab} {laws} {sizes} {options}"
 
 
 def written(rows: list[tuple[Prefix, str]]) -> str:
@@ -142,6 +155,19 @@ def kept_trees(case: Case) -> Table:
     return {tree: to_fraction(mass) for tree, mass in replay(draft).items()}
 
 
+@cache
+def with_options() -> tuple[Case, ...]:
+    """The same models with other proxies and scales, where that keeps other trees."""
+    rng = random.Random("options")
+    made = []
+    for case in 3 * cases():
+        proxy, scales = rng.choice(["tail", "tail", "paper"]), [rational(rng.choice(SCALES)) for _ in "ag"]
+        changed = replace(case.parameters, proxy=proxy, proxy_scale=scales[0], fill_scale=scales[1])
+        if kept_trees(replace(case, parameters=changed)) != kept_trees(case):
+            made.append(replace(case, parameters=changed))
+    return tuple(made)
+
+
 def read_trees(answer: list[Any]) -> Table:
     """Coq's law of the kept tree."""
     return {tuple((tuple(u), sampled) for u, sampled in tree): Fraction(*mass) for tree, mass in answer}
@@ -152,25 +178,31 @@ def read_strings(answer: list[Any]) -> Table:
     return {tuple(u): Fraction(*mass) for u, mass in answer}
 
 
-def step_laws(case: Case) -> list[Table]:
+def step_laws(case: Case, rules: Iterable[str]) -> list[Table]:
     """The step law of each rule, by classes."""
-    schemes = [Scheme(case.drafting(), replace(case.parameters, verify=rule).verifying()) for rule in ALL_RULES]
+    schemes = [Scheme(case.drafting(), replace(case.parameters, verify=rule).verifying()) for rule in rules]
     return [dict(law_by_classes(scheme, case.model).strings(case.model.vocab)) for scheme in schemes]
 
 
 def test_coq_computes_what_the_package_computes_and_a_twin_with_another_proxy_does_not(tmp_path: Path) -> None:
     # One test, so that one process runs Coq, once.
-    terms = [case.term(name) for case in cases() for name in ("trees", "steps")]
-    twins = [case.term("low_trees") for case in cases()[:TWINS]]
-    said = computed(PREAMBLE, terms + twins, tmp_path)
+    asked = {name: [case.term(name) for case in cases()] for name in ("trees", "steps")}
+    asked |= {name: [case.term(name) for case in with_options()] for name in ("option_trees", "option_steps")}
+    asked["low_trees"] = [case.term("low_trees") for case in cases()[:TWINS]]
+    said = iter(computed(PREAMBLE, [term for terms in asked.values() for term in terms], tmp_path))
+    answers = {name: [next(said) for _ in terms] for name, terms in asked.items()}
+
     trees = [kept_trees(case) for case in cases()]
-    for case, kept, answer in zip(cases(), trees, said[: 2 * MODELS : 2], strict=True):
+    for case, kept, answer in zip(cases(), trees, answers["trees"], strict=True):
         assert read_trees(answer) == kept, f"kept trees of {case}"
-    for case, answer in zip(cases(), said[1 : 2 * MODELS : 2], strict=True):
-        for rule, table, law in zip(ALL_RULES, answer, step_laws(case), strict=True):
-            assert read_strings(table) == law, f"strings of {rule} on {case}"
+    for case, answer in zip(with_options(), answers["option_trees"], strict=True):
+        assert read_trees(answer) == kept_trees(case), f"kept trees of {case}"
+    for case, answer in zip(cases(), answers["steps"], strict=True):
+        assert list(map(read_strings, answer)) == step_laws(case, ALL_RULES), f"strings of {case}"
+    for case, answer in zip(with_options(), answers["option_steps"], strict=True):
+        assert list(map(read_strings, answer)) == step_laws(case, OPTION_RULES), f"strings of {case}"
     # The twin: a law of trees as well, but a wrong one.
-    wrong = [read_trees(answer) for answer in said[2 * MODELS :]]
+    wrong = [read_trees(answer) for answer in answers["low_trees"]]
     assert all(sum(twin.values()) == 1 for twin in wrong)
     assert sum(twin != kept for twin, kept in zip(wrong, trees[:TWINS], strict=True)) >= 2
 
@@ -184,6 +216,7 @@ def test_the_cases_have_what_a_model_can_get_wrong() -> None:
         (vocab, depth) for vocab in (2, 3, 4) for depth in (1, 2)
     }
     assert max(len(kept_trees(case)) for case in cases()[:TWINS]) >= 5
+    assert len(with_options()) >= 15, "options"
 
 
 def test_a_missing_coq_is_a_failure_where_it_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
