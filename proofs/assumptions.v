@@ -2,7 +2,8 @@
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
   options slot_order criterion negative
-  martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain predictable_tau flow_sampling flow_sound flow_small
+  martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain predictable_tau flow_sampling flow_sound
+  flow_small
   flow_options negative_rrs_tail.
 From Rheo Require Import copies copied_flow negative_trees negative_bottom_up negative_flow.
 
