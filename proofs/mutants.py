@@ -78,6 +78,17 @@ MUTANTS = (
         ("criterion.v", "Pr_completed"),
     ),
     Mutant(
+        "FlowVerification by its masses, a kept child may lie in the support of t",
+        (
+            (
+                "flow_masses.v",
+                "forall y, y \\in toks (tree_of h) u -> t y = 0",
+                "forall y, y \\in toks (tree_of h) u -> t y = t y",
+            ),
+        ),
+        ("flow_lossless.v", "kept_off_tail"),
+    ),
+    Mutant(
         "with a hypothesis more, that no proxy exceeds a head factor",
         (
             (

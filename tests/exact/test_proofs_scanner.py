@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -132,6 +133,25 @@ def test_the_main_theorems_are_among_those_that_coq_is_asked_about() -> None:
     asked = (ROOT / "proofs" / "assumptions.v").read_text()
     for name in ("lossless", "layered_predictable", "run_lossless", "rheo_generate", "prefix_criterion", "run_sound"):
         assert f"\nPrint Assumptions {name}.\n" in asked
+
+
+def test_what_the_readme_names_is_there() -> None:
+    readme = (ROOT / "proofs" / "README.md").read_text()
+    sources = "".join(path.read_text() for path in (ROOT / "proofs").glob("*.v"))
+    named = set(re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)`", readme)) - {
+        "realFieldType",
+        "rheo_proof",
+        "proxy_scale",
+        "fill_scale",
+        "vm_compute",
+    }
+    assert len(named) > 40
+    assert [
+        name
+        for name in sorted(named)
+        if not re.search(rf"(?:Lemma|Theorem|Corollary|Definition|Fixpoint) {name}\b", sources)
+    ] == []
+    assert set(re.findall(r"`([a-z_]+\.v)`", readme)) == set(check.listed(ROOT / "proofs"))
 
 
 def test_the_command_says_what_it_can_do(capsys: pytest.CaptureFixture[str]) -> None:
