@@ -1,11 +1,9 @@
 (* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
-  options slot_order criterion negative
-  martingale fair_martingale flow_law flow_lossless layered_history flow_chain gain predictable_tau flow_sampling flow_sound
-  flow_small
-  flow_options negative_rrs_tail.
-From Rheo Require Import copies copied_flow negative_trees negative_bottom_up negative_flow.
+  options slot_order criterion negative martingale fair_martingale flow_law flow_lossless layered_history flow_chain
+  gain predictable_tau flow_sampling flow_sound flow_small flow_options negative_rrs_tail.
+From Rheo Require Import copies copied_flow copied_options negative_trees negative_bottom_up negative_flow.
 
 Print Assumptions lossless.
 Print Assumptions lossless_string.
@@ -65,3 +63,5 @@ Print Assumptions verify_full_q_biased.
 Print Assumptions bottom_up_biased.
 Print Assumptions flow_depth_first_biased.
 Print Assumptions flow_layers_biased.
+Print Assumptions option_rheo_step_copy.
+Print Assumptions option_tree_copy.

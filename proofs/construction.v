@@ -1,5 +1,5 @@
-(* The construction of the tree, to the letter: slots of an expanded node, layers, the beam B, the best N of all candidates.
-   Head, proxy and fill are parameters here; sections 2 and 3 fill them in (rheosampling.v). *)
+(* The construction of the tree, to the letter: slots of an expanded node, layers, the beam B, the best N of all
+   candidates. Head, proxy and fill are parameters here; sections 2 and 3 fill them in (rheosampling.v). *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import predictable rank_order.
 Set Implicit Arguments.

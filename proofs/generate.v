@@ -1,7 +1,8 @@
-(* The generation loop: steps repeated until there are enough tokens. Draft law, slots, rheostat, beam and budget of a step
-   may depend on the whole history. *)
+(* The generation loop: steps repeated until there are enough tokens. Draft law, slots, rheostat, beam and budget of a
+   step may depend on the whole history. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless rheosampling ondemand.
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order
+  construction layered layered_lossless rheosampling ondemand.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -117,8 +118,8 @@ elim: n w => [//|n IH] w /= x; have := IH (rcons w x).
 by rewrite size_rcons addnS addSn.
 Qed.
 
-(* If every step, given the whole past, is lossless and emits at least one token, then repeating steps until there are as
-   many tokens as in y gives y with its target probability. *)
+(* If every step, given the whole past, is lossless and emits at least one token, then repeating steps until there are
+   as many tokens as in y gives y with its target probability. *)
 Theorem generate_lossless (y : prefix) : Pr (generate (size y) (size y) [::]) y = target p [::] y.
 Proof.
 rewrite /Pr generate_from ?addn0 // subn0 -[RHS](Pr_complete p [::] y) /Pr.

@@ -1,5 +1,6 @@
-(* Lemma 2: the construction is predictable. Used of the factors: they lie in [0, 1], the proxy does not depend on X (its
-   type says so), a fill factor is at most the proxy. Not used: that a head factor is at least the proxy, that B >= 1. *)
+(* Lemma 2: the construction is predictable. Used of the factors: they lie in [0, 1], the proxy does not depend on X
+   (its type says so), a fill factor is at most the proxy. Not used: that a head factor is at least the proxy, that B
+   >= 1. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import predictable rank_order construction.
 Set Implicit Arguments.
@@ -154,8 +155,8 @@ Lemma onth_map (l : seq cand) k : (k < size l)%N ->
   onth (map instr_of l) k = Some (instr_of (nth [::] l k)).
 Proof. by move=> kl; rewrite /onth -map_drop (drop_nth [::] kl). Qed.
 
-(* Lemma 2. For all heads, proxies and fills with head factors in [0, 1], proxies in [0, 1] and fill factors in [0, proxy],
-   and all D, B, N: the construction is predictable. *)
+(* Lemma 2. For all heads, proxies and fills with head factors in [0, 1], proxies in [0, 1] and fill factors in [0,
+   proxy], and all D, B, N: the construction is predictable. *)
 Theorem layered_predictable : predictable build.
 Proof.
 move=> T T' k; rewrite /build /kept !map_take size_take size_map => kT ag.

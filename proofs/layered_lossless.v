@@ -1,7 +1,8 @@
-(* The construction inserts parents before children and reveals no prefix twice; with Lemma 2 it is lossless for every fair
-   rule that takes one sampled child per node. *)
+(* The construction inserts parents before children and reveals no prefix twice; with Lemma 2 it is lossless for every
+   fair rule that takes one sampled child per node. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables rank_order construction layered.
+From Rheo Require Import programs rules rheo_rule trees policies lossless predictable tables rank_order construction
+  layered.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -75,7 +76,8 @@ case/orP=> [/orP[/eqP <-|il]|/andP[/orP[/eqP <-|il] e]].
 - by apply: mon; apply: IH; rewrite il e orbT.
 Qed.
 
-(* If sibling tokens are distinct, the construction inserts below kept nodes of depth < D and reveals no prefix twice. *)
+(* If sibling tokens are distinct, the construction inserts below kept nodes of depth < D and reveals no prefix twice.
+   *)
 Theorem layered_proper : proper t D build.
 Proof.
 move=> T k i pT; rewrite /build /kept; set K := take N (ranked T).
@@ -130,8 +132,8 @@ Variables (legal : seq (slot R V) -> Prop) (ver : rule R V).
 Hypothesis ver_fair : fair legal ver.
 Hypothesis legal1 : forall cs, sampled cs = None -> legal cs.
 
-(* For all heads, proxies and fills as above, all D, B, N, all laws t of the sampled children, all target laws p, and every
-   fair rule that takes one sampled child per node: the construction is lossless. *)
+(* For all heads, proxies and fills as above, all D, B, N, all laws t of the sampled children, all target laws p, and
+   every fair rule that takes one sampled child per node: the construction is lossless. *)
 Theorem layered_lossless L f : (D < L)%N ->
   E (decode_table t D build ver Tdef us p L) f = E (complete p L [::]) f.
 Proof.

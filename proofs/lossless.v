@@ -104,8 +104,8 @@ rewrite e; case: ifP => yw.
   by rewrite yw.
 Qed.
 
-(* From any tree s that satisfies the invariant: run a policy that is well formed from s, walk, complete to L > D tokens.
-   The expectation of any f of the output is the value of s. *)
+(* From any tree s that satisfies the invariant: run a policy that is well formed from s, walk, complete to L > D
+   tokens. The expectation of any f of the output is the value of s. *)
 Theorem draft_val pi s L f : inv s -> wf s pi -> (D < L)%N ->
   E (bind (bind (draft pi s) (fun s' => walk D.+1 s' [::]))
           (fun w => complete (L - size w) w)) f = val s L [::] f.
@@ -122,8 +122,8 @@ elim: pi s => [|u x k IH|u t k IH] s iv.
   exact: wk.
 Qed.
 
-(* For every vocabulary, all target laws p, every depth D, every fair rule and every well-formed policy: the output of the
-   step, completed with target tokens to any length L > D, has the law of L target tokens. *)
+(* For every vocabulary, all target laws p, every depth D, every fair rule and every well-formed policy: the output of
+   the step, completed with target tokens to any length L > D, has the law of L target tokens. *)
 Theorem lossless pi L f : wf empty pi -> (D < L)%N ->
   E (decode L pi) f = E (complete L [::]) f.
 Proof.

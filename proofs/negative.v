@@ -32,8 +32,8 @@ Qed.
 
 Definition o0 : 'I_3 := ord0.
 
-(* With p = (1/2, 3/10, 1/5), q = (1/2, 1/4, 1/4), m = 0, K = 2, D = N = 1 and the sampled child valued by q(X), the first
-   token is 0 with probability 3/4 instead of 1/2. *)
+(* With p = (1/2, 3/10, 1/5), q = (1/2, 1/4, 1/4), m = 0, K = 2, D = N = 1 and the sampled child valued by q(X), the
+   first token is 0 with probability 3/4 instead of 1/2. *)
 Theorem peek_biased :
   Pr peek [:: o0] = frac 3 4 /\ target target3 [::] [:: o0] = frac 1 2.
 Proof.

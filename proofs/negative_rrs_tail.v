@@ -1,7 +1,7 @@
 (* RRSw with the tail proxy is biased: a head inserted after X was seen is tested before it.
 
-   The step is `slot_decode` of slot_order.v, with `tail_proxy` of options.v: nothing in it is a fault but the combination.
-   Model, parameters and numbers are those of docs/faults.md (rrsw-tail-proxy). *)
+   The step is `slot_decode` of slot_order.v, with `tail_proxy` of options.v: nothing in it is a fault but the
+   combination. Model, parameters and numbers are those of docs/faults.md (rrsw-tail-proxy). *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules policies rank_order construction rheosampling ondemand options slot_order.
 From Rheo Require Import numbers computing copied_rules parts copies models biased.
@@ -78,9 +78,9 @@ Variable R : realFieldType.
 Definition rrsw_target : rows := [:: ([::], [:: (1, 2); (1, 2); (0, 1)])]%N.
 Definition rrsw_draft : rows := [:: ([::], [:: (1, 3); (1, 3); (1, 3)]); ([:: 2], [:: (1, 2); (1, 2); (0, 1)])]%N.
 
-(* For V = 3, p = (1/2, 1/2, 0) and q = (1/3, 1/3, 1/3) at the root, q = (1/2, 1/2, 0) after token 2, all else certain of
-   token 0, K = B = N = D = 2, m = 1, the tail proxy with scale 1: the completed output of RRSw starts with token 0 with
-   probability 1/4 in place of 1/2. *)
+(* For V = 3, p = (1/2, 1/2, 0) and q = (1/3, 1/3, 1/3) at the root, q = (1/2, 1/2, 0) after token 2, all else certain
+   of token 0, K = B = N = D = 2, m = 1, the tail proxy with scale 1: the completed output of RRSw starts with token 0
+   with probability 1/4 in place of 1/2. *)
 Theorem rrsw_tail_proxy_biased : biased (law_in R rrsw_target) (law_in R rrsw_draft) 3
   (@rrsw_tail R 3 rrsw_target rrsw_draft (fun _ => 2) (fun _ => 1) 2 2 2 3)%N [:: (ord0 : 'I_3)]
   (1%:R / 4%:R) (1%:R / 2%:R).

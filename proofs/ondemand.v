@@ -1,6 +1,7 @@
 (* Drafting as it runs: X_u is drawn when u is expanded, and nothing else is drawn. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless rheosampling.
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order
+  construction layered layered_lossless rheosampling.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -178,8 +179,8 @@ Definition run_step : prog R V prefix :=
 Definition run_decode L : prog R V prefix :=
   bind run_step (fun w => complete p (L - size w) w).
 
-(* RheoSampling as it runs, drawing on demand: for all laws p and q, all K, m, D, B, N, and every fair rule that takes one
-   sampled child per node, the output completed to any length L > D has the law of L target tokens. *)
+(* RheoSampling as it runs, drawing on demand: for all laws p and q, all K, m, D, B, N, and every fair rule that takes
+   one sampled child per node, the output completed to any length L > D has the law of L target tokens. *)
 Theorem run_lossless L f : (D < L)%N -> E (run_decode L) f = E (complete p L [::]) f.
 Proof.
 move=> DL; rewrite -(rheosampling_lossless lawp lawq K m B N ver_fair legal1 f DL).

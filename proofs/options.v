@@ -3,8 +3,8 @@
    Any proxy in [0, 1] that does not depend on X will do, if no fill factor exceeds it; whether it exceeds a head factor
    does not matter to RheoVerification and Match. Instances: `proxy = tail`, `proxy_scale` a, `fill_scale` g. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule rrs_rule trees policies predictable tables rank_order construction layered
-  layered_lossless rheosampling ondemand generate.
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies predictable tables rank_order construction
+  layered layered_lossless rheosampling ondemand generate.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -46,8 +46,8 @@ Hypothesis ver_fair : fair legal ver.
 Hypothesis legal1 : forall cs, sampled cs = None -> legal cs.
 
 (* For all laws p and q, all K, m, D, B, N, all proxies in [0, 1] that do not depend on X, all fill factors between 0
-   and the proxy, and every fair rule that takes one sampled child per node: the step, drawing on demand and completed to
-   any length L > D, emits the law of L target tokens. *)
+   and the proxy, and every fair rule that takes one sampled child per node: the step, drawing on demand and completed
+   to any length L > D, emits the law of L target tokens. *)
 Theorem factors_lossless L f : (D < L)%N -> E (factor_decode ver L) f = E (complete p L [::]) f.
 Proof.
 move=> DL; have pos0 := some_draw_pos lawq K m; have lt := lawt lawq K m.

@@ -1,5 +1,6 @@
-(* Policies, and the decoding step. A policy is a strategy that grows the tree: it stops, inserts a deterministic child, or
-   inserts a sampled child and goes on with X in view. Drafting, the walk, and completing the output are programs. *)
+(* Policies, and the decoding step. A policy is a strategy that grows the tree: it stops, inserts a deterministic
+   child, or inserts a sampled child and goes on with X in view. Drafting, the walk, and completing the output are
+   programs. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules trees.
 Set Implicit Arguments.

@@ -1,5 +1,5 @@
-(* A construction that reads a table of potential draws (X_u) is predictable when what the first k insertions reveal decides
-   the next one. Then it is the run of a well-formed policy. *)
+(* A construction that reads a table of potential draws (X_u) is predictable when what the first k insertions reveal
+   decides the next one. Then it is the run of a well-formed policy. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule trees policies.
 Set Implicit Arguments.
@@ -217,8 +217,8 @@ case e: (onth (build T) k) => [[u x|u]|//] /=; have := prop pT e => /=.
   by rewrite -(grow_agree (upd_agree x nu)) /upd eqxx.
 Qed.
 
-(* Every predictable construction that inserts below kept nodes, reveals no prefix twice, and inserts at most N nodes is a
-   well-formed policy: on every table, running the policy grows the tree that the construction builds. *)
+(* Every predictable construction that inserts below kept nodes, reveals no prefix twice, and inserts at most N nodes
+   is a well-formed policy: on every table, running the policy grows the tree that the construction builds. *)
 Theorem predictable_policy T0 : positive T0 ->
   wf legal D empty (pol N 0 T0) /\
   forall T, run (pol N 0 T0) T empty = grow T (build T).

@@ -1,5 +1,6 @@
-(* Candidates, their values, and rank order: by decreasing value, ties by creation index. The creation index is structural:
-   the layer, then the rank of the parent, then the slot; no token id. Stable sorting by value realises it. *)
+(* Candidates, their values, and rank order: by decreasing value, ties by creation index. The creation index is
+   structural: the layer, then the rank of the parent, then the slot; no token id. Stable sorting by value realises
+   it. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 Set Implicit Arguments.
 Unset Strict Implicit.

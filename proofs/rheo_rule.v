@@ -68,8 +68,8 @@ Proof. by elim: cs => [|[y|t y] cs IH]. Qed.
 Lemma sampled_rconsS (cs : seq slot) t x : sampled cs = None -> sampled (rcons cs (Samp t x)) = Some (t, x).
 Proof. by elim: cs => [|[y|t' y] cs IH]. Qed.
 
-(* RheoVerification is fair: with no child y ~ p; a new deterministic child leaves the law of y alone; a sampled child with
-   X ~ t leaves it alone in the mean over X, provided that the node had no sampled child before. *)
+(* RheoVerification is fair: with no child y ~ p; a new deterministic child leaves the law of y alone; a sampled child
+   with X ~ t leaves it alone in the mean over X, provided that the node had no sampled child before. *)
 Theorem rheo_fair : fair (fun cs => sampled cs = None) (@rheo R V).
 Proof.
 split => [p f lp|p cs x f lp _|p cs t f lp _ no lt] //.

@@ -1,6 +1,7 @@
 (* RheoSampling: the slots of a node from its draft law q, with the paper's proxy, put into the construction. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless.
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order
+  construction layered layered_lossless.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -151,8 +152,8 @@ Definition decode (L : nat) : prog R V prefix :=
   let s := grow tail_law T (build head has_sampled proxy fill D B N T) in
   bind (walk ver p D.+1 s [::]) (fun w => complete p (L - size w) w)).
 
-(* RheoSampling, the table drawn first: for all laws p and q, all K and m (which may differ from node to node), all D, B, N,
-   and every fair rule that takes one sampled child per node, the completed output has the law of the target. *)
+(* RheoSampling, the table drawn first: for all laws p and q, all K and m (which may differ from node to node), all D,
+   B, N, and every fair rule that takes one sampled child per node, the completed output has the law of the target. *)
 Theorem rheosampling_lossless L f : (D < L)%N -> E (decode L) f = E (complete p L [::]) f.
 Proof.
 move=> DL.

@@ -1,6 +1,6 @@
-(* Verification rules: how a visited node produces its token y from the target law p and its kept children, which stand
-   in the order of insertion. RheoVerification is `rheo`, RRSw is `rrs`, Match is `onehot`. A rule is fair when a new child
-   leaves the law of y alone, in the mean over X when the child is a sampled one. *)
+(* Verification rules: how a visited node produces its token y from the target law p and its kept children, which
+   stand in the order of insertion. RheoVerification is `rheo`, RRSw is `rrs`, Match is `onehot`. A rule is fair when
+   a new child leaves the law of y alone, in the mean over X when the child is a sampled one. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs.
 Set Implicit Arguments.

@@ -1,7 +1,8 @@
 (* RRSw tests children in slot order (heads, sampled child, fills), the rules of these files in the order of insertion.
 
-   The two orders agree if factors do not increase from slot to slot, that is, if no proxy exceeds the factor of a head:
-   true of the paper's proxy with any fill scale, false of the tail proxy, with which RRSw is biased (negative_rrs_tail.v). *)
+   The two orders agree if factors do not increase from slot to slot, that is, if no proxy exceeds the factor of a
+   head: true of the paper's proxy with any fill scale, false of the tail proxy, with which RRSw is biased
+   (negative_rrs_tail.v). *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
 From Rheo Require Import programs rules rheo_rule rrs_rule trees policies predictable tables rank_order construction
   layered layered_lossless rheosampling ondemand options.

@@ -1,7 +1,8 @@
 (* Soundness of the programs themselves: every draw that is reached is from a law and every coin reached has a bias in
    [0, 1]. In particular an empty residual is never drawn from. *)
 From mathcomp Require Import all_ssreflect ssralg ssrnum.
-From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order construction layered layered_lossless rheosampling ondemand.
+From Rheo Require Import programs rules rheo_rule rrs_rule trees policies lossless predictable tables rank_order
+  construction layered layered_lossless rheosampling ondemand.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -108,8 +109,8 @@ by case: i => [v x|v] /=; rewrite /ins; case: eqP => // _; apply/oks_rcons; spli
 Qed.
 
 Variables (K m : prefix -> nat) (D B N : nat).
-(* In a run of the step with a sound rule, completed to any length L: all draws that are reached are from laws, all coins
-   that are reached have biases in [0, 1]. *)
+(* In a run of the step with a sound rule, completed to any length L: all draws that are reached are from laws, all
+   coins that are reached have biases in [0, 1]. *)
 Theorem run_sound L : sound (@any prefix) (run_decode p q K m D B N ver L).
 Proof.
 rewrite /run_decode; apply: (@sound_bind _ _ (@any prefix)); last by move=> w _; exact: sound_complete.

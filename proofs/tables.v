@@ -137,8 +137,8 @@ Definition decode_table (L : nat) : prog prefix :=
   bind (drawall us) (fun T =>
   bind (walk ver p D.+1 (grow T (build T)) [::]) (fun w => complete p (L - size w) w)).
 
-(* Every such construction is lossless with every fair rule that takes one sampled child per node: draw the table, build,
-   walk, complete to L > D tokens; the output has the law of L target tokens. *)
+(* Every such construction is lossless with every fair rule that takes one sampled child per node: draw the table,
+   build, walk, complete to L > D tokens; the output has the law of L target tokens. *)
 Theorem predictable_lossless L f : (D < L)%N ->
   E (decode_table L) f = E (complete p L [::]) f.
 Proof.
