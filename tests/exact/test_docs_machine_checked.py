@@ -45,6 +45,18 @@ def test_a_quotation_with_a_slip_is_found() -> None:
 
 
 def test_every_file_and_name_that_the_page_points_to_is_there() -> None:
-    for file in re.findall(r"`(proofs/\S+?\.(?:v|md))`", PAGE):
+    for file in re.findall(r"`((?:proofs|tests)/\S+?\.(?:v|md|py))`", PAGE):
         assert (ROOT / file).is_file()
-    assert "Theorem run_sound" in SOURCES
+    told = re.findall(r"`([a-z]\w+_\w+)`", PAGE)
+    assert len(told) > 12
+    for name in set(told) - {"rheo_proof"}:
+        assert re.search(rf"(Theorem|Corollary|Lemma|Definition) {name}\b", SOURCES), name
+
+
+def test_each_theorem_of_the_table_stands_in_its_file() -> None:
+    rows = re.findall(r"^\| [^|]* \| (`[^|]*`) \| (`[^|]*`) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 7
+    for names, files in rows:
+        text = " ".join((ROOT / file).read_text("utf-8") for file in re.findall(r"`(.*?)`", files))
+        for name in re.findall(r"`(.*?)`", names):
+            assert re.search(rf"(Theorem|Corollary|Lemma) {name}\b", text), name
