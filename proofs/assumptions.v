@@ -1,7 +1,8 @@
 (* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
 From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
-  options slot_order criterion negative martingale fair_martingale flow_law flow_lossless layered_history flow_chain
+  options slot_order generate_rules criterion negative martingale fair_martingale flow_law flow_lossless
+  layered_history flow_chain
   gain predictable_tau flow_sampling flow_sound flow_small flow_options negative_rrs_tail.
 From Rheo Require Import copies copied_flow copied_options negative_trees negative_bottom_up negative_flow.
 
@@ -16,6 +17,13 @@ Print Assumptions rrs_lossless.
 Print Assumptions onehot_lossless.
 Print Assumptions run_lossless.
 Print Assumptions rheo_generate.
+Print Assumptions onehot_generate.
+Print Assumptions rrs_generate.
+Print Assumptions rrsw_generate.
+Print Assumptions run_generate.
+Print Assumptions rheo_fair.
+Print Assumptions onehot_fair.
+Print Assumptions rrs_fair.
 Print Assumptions run_sound.
 Print Assumptions factors_lossless.
 Print Assumptions options_rheo_lossless.
