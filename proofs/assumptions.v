@@ -1,7 +1,7 @@
 (* What the main theorems rest on. `make proofs` fails unless Coq answers "Closed under the global context" to every
    line: no axiom, no unproved statement. Laws are over any `realFieldType`, so not even the axioms of the reals. *)
-From Rheo Require Import lossless predictable tables layered layered_lossless rheosampling ondemand generate soundness
-  options slot_order generate_rules criterion negative martingale fair_martingale flow_law flow_lossless
+From Rheo Require Import rheo_rule rrs_rule lossless predictable tables layered layered_lossless rheosampling ondemand
+  generate soundness options slot_order generate_rules criterion negative martingale fair_martingale flow_law flow_lossless
   layered_history flow_chain
   gain predictable_tau flow_sampling flow_sound flow_small flow_options negative_rrs_tail.
 From Rheo Require Import copies copied_flow copied_options negative_trees negative_bottom_up negative_flow.
