@@ -31,5 +31,5 @@ bench:
 proofs:
 	$(MAKE) -C proofs
 	python3 proofs/check.py kernel & kernel=$$!; status=0; \
-	{ python3 proofs/check.py sources assumptions && python3 proofs/mutants.py; } || status=1; \
+	{ python3 proofs/check.py sources assumptions statements && python3 proofs/mutants.py; } || status=1; \
 	wait $$kernel || status=1; exit $$status

@@ -2,6 +2,7 @@
 
     python proofs/check.py sources      nothing is assumed: no Admitted, no axiom, no variable outside a section
     python proofs/check.py assumptions  Coq's own list of what every main theorem rests on, which must be empty
+    python proofs/check.py statements   the main theorems still say what statements.txt says, premises included
     python proofs/check.py kernel       coqchk reads all compiled files again and must list no axiom
 
 Exit status: 0 all well, 1 something was found, 2 it could not be run.
@@ -9,9 +10,11 @@ Exit status: 0 all well, 1 something was found, 2 it could not be run.
 
 from __future__ import annotations
 
+import difflib
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +23,12 @@ LIMIT = 300  # seconds for one call of coqc; coqchk reads MathComp as well and g
 LINES = 400
 COQC = ("coqc", "-q", "-w", "-notation-overridden,-ambiguous-paths", "-Q", ".", "Rheo")
 CLOSED = "Closed under the global context"
+
+READABLE = """From mathcomp Require Import all_ssreflect ssralg ssrnum.
+From Rheo Require Import programs rules trees policies.
+Local Open Scope ring_scope.
+Set Printing Width 110.
+"""
 
 # Nowhere, whatever stands around them.
 FORBIDDEN = re.compile(
@@ -155,6 +164,28 @@ def check_assumptions(folder: Path) -> str:
     return "\n".join(f"{name:{width}}  {CLOSED}" for name in theorems)
 
 
+def check_statements(folder: Path) -> str:
+    """Has Coq print each theorem named in assumptions.v in full: one that gained a premise says less."""
+    source = without_comments((folder / "assumptions.v").read_text(encoding="utf-8"))
+    theorems = re.findall(r"^Print Assumptions (\w+)\.$", source, re.MULTILINE)
+    asked = f"{READABLE}{source.partition('Print')[0]}" + "".join(f"Check @{name}.\n" for name in theorems)
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "statements.v"
+        file.write_text(asked, encoding="utf-8")
+        done = run((*COQC, str(file)), folder, LIMIT)
+    if done.returncode:
+        raise Failed(f"statements: {done.stderr}")
+    same_statements((folder / "statements.txt").read_text(encoding="utf-8"), done.stdout)
+    return f"{len(theorems)} theorems say what statements.txt says"
+
+
+def same_statements(kept: str, said: str) -> None:
+    """Fails, with the lines that differ, unless the two texts are equal."""
+    lines = difflib.unified_diff(kept.splitlines(), said.splitlines(), "statements.txt", "Coq", lineterm="", n=2)
+    if found := "\n".join(lines):
+        raise Failed(f"theorems do not say what statements.txt says:\n{found}")
+
+
 def summary_faults(summary: str) -> list[str]:
     """What a summary of coqchk admits to; each of its four lists must be there, and empty."""
     names = ("Axioms", "type-in-type", r"unsafe \(co\)fixpoints", "positivity is assumed")
@@ -177,6 +208,7 @@ def check_kernel(folder: Path) -> str:
 CHECKS = {
     "sources": check_sources,
     "assumptions": check_assumptions,
+    "statements": check_statements,
     "kernel": check_kernel,
 }
 

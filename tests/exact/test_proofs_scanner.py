@@ -120,6 +120,16 @@ CONTEXT SUMMARY
 """
 
 
+def test_a_theorem_that_gains_a_premise_is_found() -> None:
+    kept = (ROOT / "proofs" / "statements.txt").read_text("utf-8")
+    check.same_statements(kept, kept)
+    assert re.search(r"^rrsw_paper_proxy_lossless$", kept, re.MULTILINE)
+    start = kept.index("rheo_generate\n")
+    gained = kept[:start] + kept[start:].replace("->", "-> p = q ->", 1)
+    with pytest.raises(check.Failed, match="p = q"):
+        check.same_statements(kept, gained)
+
+
 def test_coqchk_must_find_all_four_lists_empty() -> None:
     assert check.summary_faults(SUMMARY) == []
     assert len(check.summary_faults("")) == 4
