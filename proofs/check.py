@@ -150,12 +150,18 @@ def axiom_free(theorems: list[str], answer: str) -> None:
         raise Failed(f"{len(theorems)} theorems, but Coq says:\n{answer}")
 
 
-def check_assumptions(folder: Path) -> str:
-    """Has Coq print what each theorem named in assumptions.v rests on."""
+def main_theorems(folder: Path) -> tuple[str, list[str]]:
+    """What assumptions.v imports, and the theorems that it names."""
     source = without_comments((folder / "assumptions.v").read_text(encoding="utf-8"))
     theorems = re.findall(r"^Print Assumptions (\w+)\.$", source, re.MULTILINE)
     if len(theorems) != source.count("Print"):
         raise Failed("assumptions.v: each line must read: Print Assumptions NAME.")
+    return source.partition("Print")[0], theorems
+
+
+def check_assumptions(folder: Path) -> str:
+    """Has Coq print what each theorem named in assumptions.v rests on."""
+    _, theorems = main_theorems(folder)
     done = run((*COQC, "assumptions.v"), folder, LIMIT)
     if done.returncode:
         raise Failed(f"assumptions.v: {done.stderr}")
@@ -166,9 +172,8 @@ def check_assumptions(folder: Path) -> str:
 
 def check_statements(folder: Path) -> str:
     """Has Coq print each theorem named in assumptions.v in full: one that gained a premise says less."""
-    source = without_comments((folder / "assumptions.v").read_text(encoding="utf-8"))
-    theorems = re.findall(r"^Print Assumptions (\w+)\.$", source, re.MULTILINE)
-    asked = f"{READABLE}{source.partition('Print')[0]}" + "".join(f"Check @{name}.\n" for name in theorems)
+    imports, theorems = main_theorems(folder)
+    asked = READABLE + imports + "".join(f"Check @{name}.\n" for name in theorems)
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "statements.v"
         file.write_text(asked, encoding="utf-8")
