@@ -7,7 +7,7 @@ equal ones in creation order: so equal floats tie as specified. A loop runs over
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import torch
@@ -88,6 +88,19 @@ class Trees:
             mask = mask | (node[..., None] == torch.arange(size, device=node.device))
             node = torch.where(node >= 0, self.parents.gather(1, node.clamp(min=0)), -1)
         return mask
+
+    def mapped(self, ids: Tensor, vocab: int) -> Trees:
+        """The same trees with target ids for draft ids: token i becomes ids[i], of a vocabulary of `vocab` tokens.
+
+        The ids must increase: ties of a law are decided by token id.
+        """
+
+        def of(tokens: Tensor) -> Tensor:
+            return torch.where(tokens >= 0, ids[tokens.clamp(min=0)], -1)
+
+        tail = replace(self.tail, tokens=ids[self.tail.tokens])
+        tokens, paths, slot_tokens = of(self.tokens), of(self.paths), of(self.slot_tokens)
+        return replace(self, tokens=tokens, paths=paths, slot_tokens=slot_tokens, tail=tail, vocab=vocab)
 
     def position_ids(self, prefix_lengths: Tensor) -> Tensor:
         """[R, 1 + N] positions in the sequence, for prefixes of these lengths [R]: the root is their last token."""

@@ -29,7 +29,7 @@ def stubborn(draft_tokens: Any, draft_probs: Any, target_probs: Any) -> Any:
         return [0]
 
 
-assert sampled  # imported before the clock runs: it takes longer than these timeouts
+assert sampled  # imported before the clock runs: it takes long on a busy machine
 
 
 class OnlyAsItIs:
@@ -64,7 +64,7 @@ def in_time() -> Iterator[None]:
 
 
 def asked(function: Callable[..., Any], **more: Any) -> Verdict:
-    return audit(function, arrays="list", tables=["R26"], dtypes=["float64"], **{"calls": 0, "timeout": 0.2, **more})
+    return audit(function, arrays="list", tables=["R26"], dtypes=["float64"], **{"calls": 0, "timeout": 2, **more})
 
 
 @pytest.mark.parametrize("function", [endless, stubborn])
