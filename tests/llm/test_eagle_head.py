@@ -37,7 +37,7 @@ def test_a_draft_tree_has_the_logits_of_unrolled_paths_for_texts_of_different_le
     target = tiny.target()
     head = tiny.head(target, extras=extras, kv_heads=2)
     prompts = tiny.texts(9, 5, 12)
-    state, seen = target.begin(prompts)
+    _, seen = target.begin(prompts)
     draft = EagleDraft(head)
     draft.begin(torch.tensor([text[0] for text in prompts]))
     width = max(map(len, prompts)) - 1

@@ -49,8 +49,8 @@ class Block:
             self._block = keys.new_zeros(self.layers, 2, batch, heads, room, size)
         elif self._block.shape[3] != heads or self._block.shape[5] != size or values.shape != keys.shape:
             raise Unusable(
-                f"layer {layer} has keys of shape {tuple(keys.shape)} and values of shape {tuple(values.shape)}; expected "
-                f"{self._block.shape[3]} heads of size {self._block.shape[5]} in all layers"
+                f"layer {layer} has {heads} heads of size {size}, expected {self._block.shape[3]} of size "
+                f"{self._block.shape[5]} as in the others, keys and values alike"
             )
         stop = self.end + self.width
         self._block[layer, 0, :, :, stop - n : stop] = keys

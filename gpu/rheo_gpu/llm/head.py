@@ -132,7 +132,7 @@ class EagleHead(nn.Module):
             )
         if embeddings.shape != (c.target_vocab, c.hidden):
             raise Unusable(
-                f"embeddings of shape {tuple(embeddings.shape)}, but the head was made for ({c.target_vocab}, {c.hidden})"
+                f"embeddings of shape {tuple(embeddings.shape)}, expected ({c.target_vocab}, {c.hidden}) for this head"
             )
         self.register_buffer("d2t", d2t, persistent=False)
         self.register_buffer("embeddings", embeddings, persistent=False)

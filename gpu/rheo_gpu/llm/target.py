@@ -38,8 +38,8 @@ class State:
 class Target:
     """A causal model that answers for the nodes of trees, in evaluation mode.
 
-    `layers`: which hidden states a draft wants to see, numbered as the model does: 0 are the embeddings, i the output of
-    layer i, and the last is taken after the final norm. Raises `Unusable` for a model whose answers in a tree are not
+    `layers`: which hidden states a draft wants to see, numbered as the model does: 0 are the embeddings, i is the output
+    of layer i, and the last is taken after the final norm. Raises `Unusable` for a model whose answers in a tree are not
     those in a text: one that windows its attention, scales its logits, or does not take a mask.
     """
 
