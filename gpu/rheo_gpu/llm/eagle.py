@@ -26,6 +26,8 @@ class EagleDraft:
         """Texts that begin with these tokens [R]; all else is forgotten."""
         self.block = Block(1, len(first), self.device)
         self.root = self.head.embeddings.new_zeros(len(first), 1, self.head.config.hidden)
+        self.states = self.root
+        self.above: Tensor | None = None
 
     def follow(self, tokens: Tensor, counts: Tensor, features: Tensor) -> None:
         """The texts went on with tokens[r, :counts[r]]; features [R, n, F, H] are of the tokens before them."""

@@ -164,7 +164,8 @@ class EagleHead(nn.Module):
         states = states + layer.self_attn.o_proj(attended.transpose(1, 2).flatten(2))
         if layer.embed_proj is not None:
             states = states + layer.embed_proj(embedded)
-        return states + layer.mlp(layer.post_attention_layernorm(states))
+        out: Tensor = states + layer.mlp(layer.post_attention_layernorm(states))
+        return out
 
     def logits(self, states: Tensor) -> Tensor:
         """[.., H] -> [.., Vd]."""

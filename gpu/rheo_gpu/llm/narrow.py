@@ -27,7 +27,8 @@ class NarrowLinear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         out = product(input, self.weight)
-        return out if self.bias is None else out + self.bias
+        bias: Tensor | None = self.bias
+        return out if bias is None else out + bias
 
 
 def narrow(model: nn.Module) -> None:

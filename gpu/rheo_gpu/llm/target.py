@@ -38,9 +38,9 @@ class State:
 class Target:
     """A causal model that answers for the nodes of trees, in evaluation mode.
 
-    `layers`: which hidden states a draft wants to see, numbered as the model does: 0 are the embeddings, i is the output
-    of layer i, and the last is taken after the final norm. Raises `Unusable` for a model whose answers in a tree are not
-    those in a text: one that windows its attention, scales its logits, or does not take a mask.
+    `layers`: which hidden states a draft wants to see, numbered as the model does: 0 are the embeddings, i is what
+    layer i puts out, and the last is taken after the final norm. Raises `Unusable` for a model whose answers in a tree
+    are not those in a text: one that windows its attention, scales its logits, or does not take a mask.
     """
 
     def __init__(self, model: Any, layers: Sequence[int] = ()) -> None:
@@ -169,11 +169,11 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
     return model
 
 
-class _Layer(CacheLayerMixin):
+class _Layer(CacheLayerMixin):  # type: ignore[no-untyped-call]
     """One layer of a block, as transformers asks for it."""
 
     def __init__(self, block: Block, layer: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.block, self.layer = block, layer
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
