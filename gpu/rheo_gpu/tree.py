@@ -106,6 +106,19 @@ class Trees:
         """[R, 1 + N] positions in the sequence, for prefixes of these lengths [R]: the root is their last token."""
         return self.depths + (prefix_lengths[:, None] - 1)
 
+    def first(self, n: Tensor | int) -> Trees:
+        """The trees of the best n nodes of these, padded as before: what `draft_trees` makes of the budgets n [R]."""
+        most = torch.as_tensor(n, device=self.tokens.device).reshape(-1, 1)
+        gone = torch.arange(self.tokens.shape[1], device=self.tokens.device) > most
+        fills = {"tokens": -1, "parents": -1, "depths": 0, "kinds": NOTHING, "slots": -1, "values": 0, "expansion": -1}
+        return replace(
+            self,
+            **{name: getattr(self, name).masked_fill(gone, fill) for name, fill in fills.items()},
+            paths=self.paths.masked_fill(gone[..., None], -1),
+            children=self.children.masked_fill(self.children > most[..., None], 0),
+            owner=self.owner.masked_fill(self.owner > most, -1),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Drafted:
