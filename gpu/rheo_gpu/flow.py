@@ -28,13 +28,17 @@ class Masses:
         f (w p(y) - t(y))+       after it
 
     full: the mass of each node with all that is below it.
+
+    Nodes of several trees may share laws: with `rows` [R, 1 + N], p is [R or 1, J, V] and rows say which of the J are
+    whose. Of p only the tokens of tails and slots are read.
     """
 
-    def __init__(self, trees: Trees, p: Tensor) -> None:
+    def __init__(self, trees: Trees, p: Tensor, rows: Tensor | None = None) -> None:
         self.trees, self.dtype = trees, trees.tail.q.dtype
         tail = trees.tail
         owner = trees.owner.clamp(min=0)
-        rows = owner[..., None]
+        rows = (owner if rows is None else rows.gather(1, owner))[..., None]
+        p = p.expand(len(owner), -1, -1)
         self.t = torch.where(tail.there[..., None], tail.q / tail.z[..., None], 0.0)
         # p of the tokens of tails and of slots, by expanded node. Rows of p are picked by one index, never copied.
         self.p_tail = self._at(p, rows, tail.tokens)
