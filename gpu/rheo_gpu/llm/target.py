@@ -102,7 +102,14 @@ class Target:
             empty = self.head.weight.new_zeros(batch, 0, self.head.weight.shape[1])
             return Seen(empty, empty[:, :, None].expand(-1, -1, len(self.layers), -1))
         state.block.begin(width)
-        whole = torch.cat([state.block.prefix()[:, None].expand(-1, width, -1), mask], -1)[:, None]
+        return self.read(state, tokens, positions, mask)
+
+    def read(self, state: State, tokens: Tensor, positions: Tensor, mask: Tensor) -> Seen:
+        """Read tokens [R, T] into room that the block has made for them, behind n - T others that are no text yet.
+
+        mask [R, T, n] says which of the n they see; they all see the text.
+        """
+        whole = torch.cat([state.block.prefix()[:, None].expand(-1, tokens.shape[1], -1), mask], -1)[:, None]
         unseen = torch.finfo(self.dtype).min
         out = self.decoder(
             input_ids=tokens.clamp(min=0),
