@@ -10,18 +10,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import click
 import numpy as np
 import rheo_reference
 import torch
 from rheo_gpu import Config, Layer, Processing, Tape, draft_trees, verify
 from rheo_gpu.llm.drafter import Drafter
+from rheo_gpu.llm.eagle import EagleDraft
+from rheo_gpu.llm.files import load_head
+from rheo_gpu.llm.generate import generate
+from rheo_gpu.llm.methods import METHODS, Method, method
 from rheo_gpu.llm.target import Target
 from torch import Tensor
+
+from rheo_proof.stats.asserts import assert_law_equal
+from rheo_proof.stats.plan import plan_draws
+from rheo_proof.stats.verdict import LawMismatch
 
 SIZES = ("slots", "head", "depth", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale", "verify")
 
@@ -133,3 +147,105 @@ def _law(target: Target, text: list[int], temperature: float) -> Tensor:
     """The target's law after a text, by the model's own forward pass."""
     logits: Tensor = target.model(input_ids=torch.tensor([text])).logits[0, -1]
     return (logits.double() / temperature).softmax(-1)
+
+
+def first_two(
+    target: Target, drafter: Drafter, prompt: Sequence[int], method: Method, rows: int
+) -> Callable[[np.random.Generator, int], list[tuple[int, ...]]]:
+    """A sampler of the first two tokens after a prompt, by the loop that makes texts, `rows` texts side by side."""
+
+    def draws(random: np.random.Generator, n: int) -> list[tuple[int, ...]]:
+        pairs: list[tuple[int, ...]] = []
+        while len(pairs) < n:
+            batch = min(rows, n - len(pairs))
+            seeds = random.integers(2**62, size=batch).tolist()
+            steps = generate(
+                target, drafter, [prompt] * batch, method.config, method.how, method.how_draft, limit=2, seeds=seeds
+            )
+            texts: list[list[int]] = [[] for _ in range(batch)]
+            for step in steps:
+                for text, new in zip(texts, step.tokens, strict=True):
+                    text += new
+            pairs += map(tuple, texts)
+        return pairs
+
+    return draws
+
+
+def without_residual() -> AbstractContextManager[Any]:
+    """A fault, while this is open: behind a failed coin the token is drawn from p, where (p - t)+ is right."""
+    return patch.object(sys.modules["rheo_gpu.verify"], "residual", lambda at, r, mass: r)
+
+
+@torch.inference_mode()
+def compare(model: Path, head: Path, prompts: Sequence[Sequence[int]], steps: int) -> None:
+    """Part 1, for all methods, on several prompts."""
+    target, drafter = pair(model, head, torch.float64)
+    for name in METHODS:
+        for temperature in (1.0, 0.6):
+            of = method(name, temperature=temperature, slots=10, depth=7, nodes=30)
+            heat = float(of.how_draft.temperature)
+            emitted = sum(
+                same_as_reference(target, drafter, prompt, of.config, (temperature, heat), steps, seed)
+                for seed, prompt in enumerate(prompts)
+            )
+            print(f"{name} at T = {temperature}: {emitted} tokens in {steps * len(prompts)} steps, all as in NumPy")
+
+
+def pair(model: Path, head: Path, dtype: torch.dtype) -> tuple[Target, EagleDraft]:
+    """The target, and the head that drafts for it."""
+    target = Target.load(model, dtype)
+    drafter = EagleDraft(load_head(head, target.embeddings.detach()))
+    target.layers = drafter.layers
+    return target, drafter
+
+
+def drawn(target: Target, drafter: Drafter, prompt: Sequence[int], eps: float, rows: int) -> None:
+    """Parts 2 and 3 on one prompt, at T = 1, in small trees."""
+    with torch.inference_mode():
+        law, cell = law_of_two(target, prompt, 1.0, 4)
+
+    def test(name: str, case: str) -> str:
+        pairs = first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), rows)
+        return str(assert_law_equal(lambda random, n: [cell(x) for x in pairs(random, n)], law, eps=eps, name=case))
+
+    print(f"{len(law)} cells, planned: at most {plan_draws(law, eps).draws} draws for a distance of {eps}")
+    for name in METHODS:
+        print(f"{name}: {test(name, f'first two tokens by {name}')}")
+    with without_residual():
+        try:
+            test("rheo", "first two tokens by a decoder with a fault")
+        except LawMismatch as found:
+            print(f"rheo without the residual: rejected. {str(found).splitlines()[0]}")
+        else:
+            raise click.ClickException("a decoder with a fault was not rejected")
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("head", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--prompts", default=3, show_default=True, help="How many prompts for the comparison with NumPy.")
+@click.option("--steps", default=8, show_default=True, help="Steps for each.")
+@click.option("--eps", default=0.1, show_default=True, help="Distance that the test of the first two tokens must see.")
+@click.option("--rows", default=64, show_default=True, help="Texts side by side.")
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+def main(model: Path, head: Path, prompts: int, steps: int, eps: float, rows: int, threads: int) -> None:
+    """Compare the torch decoder on MODEL and HEAD with the NumPy decoder, and what it emits with the target's law."""
+    from transformers import AutoTokenizer
+
+    torch.set_num_threads(threads)
+    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
+    lines = (Path(__file__).parent / "prompts_test.txt").read_text(encoding="utf-8").splitlines()
+    chats = [[{"role": "user", "content": line}] for line in lines[: max(1, prompts)]]
+    texts = [
+        tokenizer.encode(
+            tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True), add_special_tokens=False
+        )
+        for chat in chats
+    ]
+    compare(model, head, texts, steps)
+    drawn(*pair(model, head, torch.float32), texts[0], eps, rows)
+
+
+if __name__ == "__main__":
+    main()

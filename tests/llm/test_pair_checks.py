@@ -1,0 +1,75 @@
+"""The checks of examples/smollm2/check.py on a tiny random pair: they pass for the decoder, and fail for a faulty one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from rheo_gpu.llm.eagle import EagleDraft
+from rheo_gpu.llm.methods import METHODS, method
+
+from rheo_proof.stats.asserts import assert_law_equal
+from rheo_proof.stats.verdict import LawMismatch
+from tests.llm import tiny
+
+
+def example(name: str) -> ModuleType:
+    path = Path(__file__).resolve().parents[2] / "examples" / "smollm2" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"smollm2_{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+check = example("check")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_steps_emit_the_tokens_of_the_numpy_decoder_on_the_same_tape(name: str) -> None:
+    target = tiny.target()
+    drafter = EagleDraft(tiny.head(target))
+    [prompt] = tiny.texts(7)
+    for temperature, heat in ((1.0, 1.0), (0.6, 1.0), (0.0, 0.0)):
+        config = method(name, slots=4, depth=3, nodes=9, sparse=16).config
+        with torch.inference_mode():
+            emitted = check.same_as_reference(target, drafter, prompt, config, (temperature, heat), 6, 0)
+        assert emitted >= 6
+
+
+def test_a_decoder_that_differs_from_the_numpy_decoder_is_noticed() -> None:
+    target = tiny.target()
+    drafter = EagleDraft(tiny.head(target))
+    config = method("rheo", slots=4, depth=3, nodes=9, sparse=16).config
+    [prompt] = tiny.texts(7)
+    with check.without_residual(), torch.inference_mode(), pytest.raises(AssertionError, match="but the NumPy decoder"):
+        check.same_as_reference(target, drafter, prompt, config, (1.0, 1.0), 200, 0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_first_two_tokens_have_the_law_of_the_target(name: str) -> None:
+    target = tiny.target()
+    drafter = EagleDraft(tiny.head(target))
+    [prompt] = tiny.texts(7)
+    with torch.inference_mode():
+        law, cell = check.law_of_two(target, prompt, 1.0, 3)
+    assert sum(law.values()) == 1
+    pairs = check.first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), 500)
+    assert_law_equal(lambda random, n: [cell(pair) for pair in pairs(random, n)], law, eps=0.1)
+
+
+def test_a_decoder_with_a_fault_is_rejected() -> None:
+    target = tiny.target()
+    drafter = EagleDraft(tiny.head(target))
+    [prompt] = tiny.texts(7)
+    with torch.inference_mode():
+        law, cell = check.law_of_two(target, prompt, 1.0, 3)
+    pairs = check.first_two(target, drafter, prompt, method("rheo", slots=3, depth=2, nodes=4), 500)
+    with check.without_residual(), pytest.raises(LawMismatch):
+        assert_law_equal(lambda random, n: [cell(pair) for pair in pairs(random, n)], law, eps=0.1)
