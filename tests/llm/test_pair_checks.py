@@ -1,4 +1,4 @@
-"""The checks of examples/smollm2/check.py on a tiny random pair: they pass for the decoder, and fail for a faulty one."""
+"""The checks of examples/smollm2/check.py on a tiny random pair pass for the decoder, and fail for a faulty one."""
 
 from __future__ import annotations
 
