@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from .attention import NAME
 from .cache import Block
 from .errors import Unusable
 from .narrow import narrow
@@ -168,7 +169,7 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
         raise Unusable(f"{folder}: no config.json, expected the folder of a causal language model")
     try:
         model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, local_files_only=True, attn_implementation="sdpa"
+            folder, dtype=dtype, local_files_only=True, attn_implementation=NAME
         )
     except Exception as error:
         raise Unusable(f"{folder}: {str(error).strip().splitlines()[0]}") from error

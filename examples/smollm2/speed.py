@@ -1,0 +1,187 @@
+"""How fast a real loop is: `python speed.py --target model --head head.safetensors --out speed.json`.
+
+Each prompt is answered without a draft, then by each setting, in one process, so that whatever else the machine does
+meets all of them alike. The ratio is of tokens a second, prefill left out; its error is over prompts (jackknife).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import torch
+from check import pair
+from rheo_gpu.llm.generate import autoregressive, generate
+from rheo_gpu.llm.methods import method
+from rheo_gpu.llm.statistics import PARTS, Step, Totals
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from transformers import AutoTokenizer
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method in some sizes."""
+
+    method: str
+    slots: int
+    depth: int
+    nodes: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.depth}" if self.method == "chain" else f"{self.method} N={self.nodes}"
+
+
+SETTINGS = (
+    Setting("chain", 1, 2, 2),
+    Setting("chain", 1, 3, 3),
+    Setting("rheo", 3, 2, 3),
+    Setting("rheo", 3, 3, 4),
+    Setting("rheo", 3, 3, 6),
+    Setting("flow", 3, 3, 6),
+    Setting("top-k", 4, 4, 8),
+    Setting("rheo", 4, 4, 8),
+    Setting("flow", 4, 4, 8),
+    Setting("top-k", 6, 5, 16),
+    Setting("rheo", 6, 5, 16),
+    Setting("flow", 6, 5, 16),
+    Setting("rheo", 10, 7, 30),
+    Setting("rheo", 10, 7, 60),
+)
+
+
+def ratio(own: Sequence[Totals], plain: Sequence[Totals]) -> tuple[float, float]:
+    """Tokens a second against those without a draft, over all prompts, and the jackknife error of that."""
+
+    def of(left: Sequence[tuple[Totals, Totals]]) -> float:
+        tokens, seconds = sum(a.tokens for a, _ in left), sum(a.decoding for a, _ in left)
+        return (tokens / seconds) / (sum(b.tokens for _, b in left) / sum(b.decoding for _, b in left))
+
+    pairs = list(zip(own, plain, strict=True))
+    n = len(pairs)
+    if n < 2:
+        return of(pairs), float("nan")
+    without = [of(pairs[:i] + pairs[i + 1 :]) for i in range(n)]
+    mean = sum(without) / n
+    return of(pairs), ((n - 1) / n * sum((x - mean) ** 2 for x in without)) ** 0.5
+
+
+def summed(parts: Sequence[Totals]) -> Totals:
+    total = Totals()
+    for part in parts:
+        total.steps += part.steps
+        total.tokens += part.tokens
+        total.emitted += part.emitted
+        for length, count in part.lengths.items():
+            total.lengths[length] = total.lengths.get(length, 0) + count
+        for name, seconds in part.seconds.items():
+            total.seconds[name] += seconds
+    return total
+
+
+def row(name: str, own: Sequence[Totals], plain: Sequence[Totals]) -> dict[str, object]:
+    """What is kept of a setting: milliseconds of a step, in all and by part."""
+    total = summed(own)
+    value, error = ratio(own, plain)
+    split = {part: round(1e3 * total.seconds[part] / total.steps, 2) for part in PARTS if part != "prefill"}
+    return {
+        "setting": name,
+        "steps": total.steps,
+        "tokens_per_step": round(total.tokens_per_step, 3),
+        "ms_per_step": round(1e3 * total.decoding / total.steps, 2),
+        "speed": round(value, 3),
+        "error": round(error, 3),
+        "ms": split,
+    }
+
+
+def show(rows: Sequence[dict[str, object]], console: Console) -> None:
+    table = Table(title="speed against decoding without a draft; milliseconds of a step")
+    for column in ("setting", "speed", "tokens/step", "ms/step", *(part for part in PARTS if part != "prefill")):
+        table.add_column(column, justify="left" if column == "setting" else "right")
+    for line in rows:
+        split = line["ms"]
+        assert isinstance(split, dict)
+        table.add_row(
+            str(line["setting"]),
+            f"x{line['speed']:.2f} +- {line['error']:.2f}",
+            f"{line['tokens_per_step']:.2f}",
+            f"{line['ms_per_step']:.1f}",
+            *(f"{split[part]:.1f}" for part in PARTS if part != "prefill"),
+        )
+    console.print(table)
+
+
+@click.command()
+@click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as JSON.")
+@click.option("--prompts", default=8, show_default=True)
+@click.option("--tokens", default=64, show_default=True, help="Tokens of an answer, at most.")
+@click.option("--temperature", default=1.0, show_default=True)
+@click.option("--only", multiple=True, help="A setting by name, such as 'rheo N=4'; repeatable.  [default: all]")
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+def main(
+    target: Path,
+    head: Path,
+    out: Path | None,
+    prompts: int,
+    tokens: int,
+    temperature: float,
+    only: tuple[str, ...],
+    threads: int,
+) -> None:
+    """Measure the decoder on a pair."""
+    torch.set_num_threads(threads)
+    chosen = [setting for setting in SETTINGS if not only or setting.name in only]
+    if unknown := set(only) - {setting.name for setting in SETTINGS}:
+        raise click.UsageError(f"no setting {sorted(unknown)[0]!r}, expected {', '.join(s.name for s in SETTINGS)}")
+    tokenizer = AutoTokenizer.from_pretrained(target, local_files_only=True)
+    lines = (HERE / "prompts_test.txt").read_text(encoding="utf-8").splitlines()[:prompts]
+    model, drafter = pair(target, head, torch.float32)
+    stop = [tokenizer.eos_token_id]
+    made: dict[str, list[Totals]] = {}
+
+    def answers(text: list[int], seed: int) -> Iterator[tuple[str, Iterator[Step]]]:
+        for setting in (None, *chosen):
+            if setting is None:
+                how = method("rheo", temperature=temperature).how
+                yield "without a draft", autoregressive(model, [text], how, limit=tokens, stop=stop, seeds=seed)
+            else:
+                of = method(
+                    setting.method,
+                    temperature=temperature,
+                    slots=setting.slots,
+                    depth=setting.depth,
+                    nodes=setting.nodes,
+                )
+                sizes = (of.config, of.how, of.how_draft)
+                yield setting.name, generate(model, drafter, [text], *sizes, limit=tokens, stop=stop, seeds=seed)
+
+    for number, line in enumerate(track(["", *lines], description="prompts")):
+        chat = [{"role": "user", "content": line or lines[0]}]
+        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        encoded = tokenizer.encode(text, add_special_tokens=False)
+        for name, steps in answers(encoded, number):
+            totals = Totals.of(steps)
+            if line:  # the first one warms up
+                made.setdefault(name, []).append(totals)
+    rows = [row(name, totals, made["without a draft"]) for name, totals in made.items()]
+    show(rows, Console(width=150))
+    if out is not None:
+        about = {"prompts": len(lines), "tokens": tokens, "temperature": temperature, "threads": threads}
+        versions = {"python": platform.python_version(), "torch": torch.__version__}
+        out.write_text(json.dumps({"format": "rheo-speed/1", **about, **versions, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Attention for few queries: heads that share keys are multiplied as one matrix, so that no key is copied.
+
+The attention of transformers repeats keys and values for each query head. With a mask that takes most of the time of a
+step on a CPU once texts get longer, since a step has few queries and many keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+NAME = "rheo_grouped"
+
+MOST = 64
+"""Queries for which the scores of all keys are held at once."""
+
+
+def grouped(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """query [R, heads, T, size], key and value [R, kv_heads, S, size], mask [R, 1, T, S] added: [R, T, heads, size]."""
+    batch, heads, width, size = query.shape
+    if attention_mask is None or width > MOST or dropout:
+        out, _ = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+        )
+        return out, None
+    few, seen = key.shape[1], key.shape[2]
+    together = query.reshape(batch, few, heads // few * width, size)
+    scores = together @ key.transpose(-1, -2) * (size**-0.5 if scaling is None else scaling)
+    scores = scores.view(batch, few, -1, width, seen) + attention_mask[:, :, None, :, :seen]
+    weights = scores.softmax(-1).view(batch, few, -1, seen)
+    return (weights @ value).view(batch, heads, width, size).transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register(NAME, grouped)
