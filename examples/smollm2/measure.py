@@ -1,0 +1,228 @@
+"""The experiment: exact expected acceptance of many drafting settings on the same contexts of real texts.
+
+    python measure.py --target model --head head.safetensors --out results.json
+
+For each prompt and temperature the pair decodes a text; some of its steps, chosen in advance, are the contexts. There
+every setting drafts a tree, with the same tape; the target reads all their nodes in one pass; and how many draft tokens
+a step would accept on average, given the tree, is computed in closed form. `report.py` makes tables of the result.
+
+An interrupted run goes on where it stopped when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from contexts import WRITES, Pair, Text
+from rheo_gpu import Tape
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from settings import DEPTH, SLOTS, TEMPERATURES, drafts, settings
+
+FORMAT = "rheo-acceptance/1"
+UNIT, LEVEL_UNIT = 1e-4, 1e-6
+"""Of E[tau] at a context, and of sums of acceptance by level: whole numbers, so that a continued run adds up alike."""
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured: contexts of each prompt and temperature, out of so many steps; draws of a tape for each."""
+
+    grid: str
+    seed: int
+    contexts: int
+    steps: int
+    draws: int
+
+
+def contexts_of(pair: Pair, prompt: Sequence[int], number: int, temperature: float, plan: Plan) -> list[dict[str, Any]]:
+    """Acceptance by level of all settings at the chosen steps of one prompt. A text that ends begins anew.
+
+    Everything random hangs on the plan's seed, the temperature and the number of the prompt alone.
+    """
+    name = f"{plan.seed} {temperature:g} {number}"
+    generator = torch.Generator().manual_seed(int(hashlib.sha256(name.encode()).hexdigest()[:15], 16))
+    chosen = set(torch.randperm(plan.steps, generator=generator)[: plan.contexts].tolist())
+    sizes, made, text = drafts(plan.grid, temperature), [], None
+    for step in range(max(chosen) + 1):
+        text = text or Text(pair, prompt)
+        tapes = [Tape.fill(WRITES, 1, generator) for _ in range(plan.draws)]
+        if step in chosen:
+            found = text.compare(sizes, temperature, tapes)
+            made.append({"prompt": number, "step": step, "length": text.length, "levels": found})
+        if text.step(temperature, generator)[-1] in pair.stops:
+            text = None
+    return made
+
+
+class Results:
+    """What has been measured so far, by temperature, as it is written."""
+
+    def __init__(self, meta: dict[str, Any]) -> None:
+        self.content: dict[str, Any] = {"format": FORMAT, "meta": meta, "temperatures": {}}
+
+    def add(self, temperature: float, plan: Plan, made: Sequence[dict[str, Any]]) -> None:
+        """Add the contexts of a prompt."""
+        names = settings(plan.grid, temperature)
+        empty = {"settings": names, "levels": [[0] * DEPTH] * len(names), "contexts": []}
+        part = self.content["temperatures"].setdefault(f"{temperature:g}", empty)
+        for one in made:
+            more = (one["levels"] / LEVEL_UNIT).round().long()
+            part["levels"] = (torch.tensor(part["levels"]) + more).tolist()
+            tau = [round(x / UNIT) for x in one["levels"].sum(1).tolist()]
+            part["contexts"].append([one["prompt"], one["step"], one["length"], tau])
+
+    def done(self) -> set[tuple[str, int]]:
+        """Which prompts have been measured, by temperature."""
+        return {(t, row[0]) for t, part in self.content["temperatures"].items() for row in part["contexts"]}
+
+    def text(self) -> str:
+        """The file: a line for each context."""
+        lines = [f'{{"format":{json.dumps(FORMAT)},', f'"meta":{json.dumps(self.content["meta"])},', '"temperatures":{']
+        for number, (name, part) in enumerate(self.content["temperatures"].items()):
+            lines.append(("," if number else "") + f'"{name}":{{"settings":{json.dumps(part["settings"])},')
+            lines.append(f'"levels":{json.dumps(part["levels"], separators=(",", ":"))},"contexts":[')
+            lines.append(",\n".join(json.dumps(row, separators=(",", ":")) for row in part["contexts"]) + "]}")
+        return "\n".join([*lines, "}}"]) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the file whole or not at all."""
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            partial.write_text(self.text(), encoding="utf-8")
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def measure(
+    pair: Pair,
+    prompts: Sequence[Sequence[int]],
+    plan: Plan,
+    meta: dict[str, Any],
+    out: Path,
+    progress: Callable[[str], object] = lambda line: None,
+) -> dict[str, Any]:
+    """Measure all prompts at all temperatures; `out` appears when all is done, until then a file `out`.partial."""
+    meta = {"unit": UNIT, "level_unit": LEVEL_UNIT, "plan": vars(plan), **meta}
+    results, waiting = Results(meta), out.with_name(out.name + ".partial")
+    if waiting.exists():
+        old = json.loads(waiting.read_text("utf-8"))
+        if old["meta"] != json.loads(json.dumps(meta)):
+            raise click.UsageError(f"{waiting} is of another run, expected the same command; delete it to start anew")
+        results.content = old
+    done = results.done()
+    with torch.inference_mode():
+        for number, prompt in enumerate(prompts):
+            for temperature in TEMPERATURES[plan.grid]:
+                if (f"{temperature:g}", number) not in done:
+                    made = contexts_of(pair, prompt, number, temperature, plan)
+                    results.add(temperature, plan, made)
+                progress(f"temperature {temperature:g}")
+            results.write(waiting)
+    results.write(out)
+    waiting.unlink()
+    return results.content
+
+
+def load(target: Path, head: Path) -> tuple[Pair, Any]:
+    """The pair of two files, and the tokenizer. Raises `Unusable`."""
+    from rheo_gpu.llm.eagle import EagleDraft
+    from rheo_gpu.llm.files import load_head
+    from rheo_gpu.llm.target import Target
+    from transformers import AutoTokenizer
+
+    model = Target.load(target)
+    draft = EagleDraft(load_head(head, model.embeddings.detach()))
+    tokenizer = AutoTokenizer.from_pretrained(target, local_files_only=True)
+    return Pair(Target(model.model, draft.layers), draft, frozenset({tokenizer.eos_token_id})), tokenizer
+
+
+def chat(tokenizer: Any, lines: Sequence[str]) -> list[list[int]]:
+    """Each line as the first turn of a dialogue."""
+    turns = ([{"role": "user", "content": line}] for line in lines)
+    return [list(tokenizer.apply_chat_template(t, add_generation_prompt=True)["input_ids"]) for t in turns]
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="A new JSON file.")
+@click.option("--prompts", default=HERE / "prompts_test.txt", type=click.Path(exists=True, path_type=Path))
+@click.option("--most", type=click.IntRange(1), help="Only the first so many prompts.")
+@click.option("--contexts", default=7, show_default=True, type=click.IntRange(1), help="Of each prompt.")
+@click.option("--steps", default=40, show_default=True, type=click.IntRange(1), help="Steps they are chosen from.")
+@click.option("--draws", default=1, show_default=True, type=click.IntRange(1), help="Tapes at each context.")
+@click.option("--grid", default="full", show_default=True, type=click.Choice(list(TEMPERATURES)))
+@click.option("--seed", default=0, show_default=True, type=int)
+def main(
+    target: Path,
+    head: Path,
+    out: Path,
+    prompts: Path,
+    most: int | None,
+    contexts: int,
+    steps: int,
+    draws: int,
+    grid: str,
+    seed: int,
+) -> None:
+    """Measure the expected acceptance of all settings of a grid, and write it to a JSON file."""
+    if out.exists():
+        raise click.UsageError(f"{out} exists, expected the name of a new file")
+    if not out.parent.is_dir():
+        raise click.UsageError(f"{out}: the folder {out.parent} does not exist")
+    if contexts > steps:
+        raise click.UsageError(f"--contexts is {contexts}, expected at most --steps, {steps}")
+    lines = [line.strip() for line in prompts.read_text("utf-8").splitlines() if line.strip()][:most]
+    if not lines:
+        raise click.UsageError(f"{prompts} is empty, expected a prompt on each line")
+    from rheo_gpu.llm.errors import Unusable
+
+    try:
+        pair, tokenizer = load(target, head)
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
+    plan = Plan(grid, seed, contexts, steps, draws)
+    meta = {
+        "command": " ".join(["measure.py", *sys.argv[1:]]),
+        "head": {"file": head.name, "sha256": hashlib.sha256(head.read_bytes()).hexdigest()},
+        "target": {"folder": target.name, "config": json.loads((target / "config.json").read_text())["architectures"]},
+        "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()},
+        "sizes": {"slots": SLOTS, "depth": DEPTH, "text": {"nodes": WRITES.nodes, "head": WRITES.head}},
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "threads": torch.get_num_threads(),
+    }
+    begin = time.monotonic()
+    with _bar() as bar:
+        task = bar.add_task("", total=len(lines) * len(TEMPERATURES[grid]))
+        content = measure(
+            pair, chat(tokenizer, lines), plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
+        )
+    counts = ", ".join(f"{len(part['contexts'])} at T = {t}" for t, part in content["temperatures"].items())
+    print(f"{out}: contexts {counts}; {time.monotonic() - begin:.0f} s")
+
+
+def _bar() -> Progress:
+    """A progress bar on a terminal, nothing elsewhere."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    return Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=not console.is_terminal
+    )
+
+
+if __name__ == "__main__":
+    main()

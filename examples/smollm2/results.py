@@ -1,0 +1,98 @@
+"""Results of `measure.py`: files that are read and checked, several of them as one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from clustered import Mean, mean_of
+
+FORMAT = "rheo-acceptance/1"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Everything measured at one temperature.
+
+    tau: by setting, E[tau] + 1 at each context, in the order of `prompts`. levels: by setting, Pr[tau >= l].
+    """
+
+    temperature: str
+    prompts: tuple[int, ...]
+    tau: dict[str, list[float]]
+    levels: dict[str, list[float]]
+
+    def has(self, *settings: str) -> bool:
+        """Whether all of these were measured."""
+        return all(setting in self.tau for setting in settings)
+
+    def level(self, setting: str) -> Mean:
+        """E[tau] + 1 with its standard error."""
+        return mean_of(self.tau[setting], self.prompts)
+
+    def difference(self, setting: str, other: str) -> Mean:
+        """E[tau] of a setting minus that of another, context by context."""
+        return mean_of([a - b for a, b in zip(self.tau[setting], self.tau[other], strict=True)], self.prompts)
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Part]]:
+    """The meta data and the parts of one file. Raises `click.UsageError` for a file that is none of ours."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise click.UsageError(f"{path}: no results of measure.py, expected format {FORMAT!r}")
+        return data["meta"], [_part(name, part, data["meta"]) for name, part in data["temperatures"].items()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path}: cannot be read: {error}") from None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise click.UsageError(f"{path}: not whole ({error!r}), expected a file as measure.py writes it") from None
+
+
+def _part(name: str, part: dict[str, Any], meta: dict[str, Any]) -> Part:
+    settings, rows = part["settings"], part["contexts"]
+    if not rows or any(len(row[3]) != len(settings) for row in rows):
+        raise ValueError(f"contexts at temperature {name}")
+    tau = {setting: [1 + meta["unit"] * row[3][i] for row in rows] for i, setting in enumerate(settings)}
+    sums = dict(zip(settings, part["levels"], strict=True))
+    levels = {setting: [meta["level_unit"] * x / len(rows) for x in each] for setting, each in sums.items()}
+    return Part(name, tuple(row[0] for row in rows), _named(tau), _named(levels))
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """At temperature 1 the processed law is the raw one: its trees have both names. m=0 has no heads: RRSw is rheo."""
+    more = {}
+    for setting, value in values.items():
+        tree, rule, size = setting.split("|")
+        if tree == "top-K raw" and f"top-K processed|{rule}|{size}" not in values:
+            more[f"top-K processed|{rule}|{size}"] = value
+        if tree == "m=0" and rule == "rheo":
+            more[f"m=0|rrsw|{size}"] = value
+    return values | more
+
+
+def pooled(files: Sequence[list[Part]]) -> list[Part]:
+    """The contexts of all files together, where all have a setting; a prompt is one cluster whatever the file."""
+    every: list[Part] = []
+    for name in dict.fromkeys(part.temperature for parts in files for part in parts):
+        parts = [part for each in files for part in each if part.temperature == name]
+        shared = [setting for setting in parts[0].tau if all(part.has(setting) for part in parts)]
+        sizes = [len(part.prompts) for part in parts]
+        every.append(
+            Part(
+                name,
+                tuple(prompt for part in parts for prompt in part.prompts),
+                {setting: [x for part in parts for x in part.tau[setting]] for setting in shared},
+                {
+                    setting: [
+                        sum(n * x for n, x in zip(sizes, xs, strict=True)) / sum(sizes)
+                        for xs in zip(*(part.levels[setting] for part in parts), strict=True)
+                    ]
+                    for setting in shared
+                },
+            )
+        )
+    return every
