@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 from rheo_gpu import Config, Processing, Tape, Trees, draft_trees, verify
+from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.reach import levels, reach
 from rheo_gpu.llm.union import Union, joined, laws_at
 from settings import DEPTH, Draft
@@ -25,10 +26,13 @@ class Pair(NamedTuple):
 
 
 class Text:
-    """One text, with all that the two models remember of it. `last` is its last token, which neither has read."""
+    """One text, with all that the two models remember of it.
+
+    `last` is its last token, which neither has read; `emitted` says how many tokens each step has emitted.
+    """
 
     def __init__(self, pair: Pair, prompt: Sequence[int]) -> None:
-        self.pair, self.last = pair, prompt[-1]
+        self.pair, self.last, self.emitted = pair, prompt[-1], list[int]()
         self.state, seen = pair.target.begin([prompt])
         pair.draft.begin(torch.tensor(prompt[:1]))
         read = torch.tensor([prompt[1:]], dtype=torch.int64)
@@ -49,12 +53,13 @@ class Text:
         seen = self._read(trees.tokens, trees.position_ids(self.state.lengths + 1), trees.ancestor_mask())
         out = verify(trees, target.logits(seen.hidden), WRITES, tape, how)
         if bool(out.broken.any()):
-            raise RuntimeError("the target answered with a row that is no law")
+            raise Unusable("the target answered with a row that is no law, expected finite logits")
         target.keep(self.state, out.keep)
         rows = out.keep.clamp(min=0)
         draft.follow(out.tokens, out.lengths, seen.features[torch.arange(1)[:, None], rows])
         tokens: list[int] = out.tokens[0, : int(out.lengths[0])].tolist()
         self.last = tokens[-1]
+        self.emitted.append(len(tokens))
         stop = next((i for i, token in enumerate(tokens) if token in self.pair.stops), len(tokens))
         return tokens[: stop + 1]
 

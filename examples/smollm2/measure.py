@@ -6,7 +6,8 @@ For each prompt and temperature the pair decodes a text; some of its steps, chos
 every setting drafts a tree, with the same tape; the target reads all their nodes in one pass; and how many draft tokens
 a step would accept on average, given the tree, is computed in closed form. `report.py` makes tables of the result.
 
-An interrupted run goes on where it stopped when the same command is given again.
+An interrupted run goes on where it stopped when the same command is given again. Beside other programs on the same
+cores, set OMP_WAIT_POLICY=PASSIVE.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ import hashlib
 import json
 import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import torch
@@ -29,6 +29,7 @@ from rheo_gpu import Tape
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from settings import DEPTH, SLOTS, TEMPERATURES, drafts, settings
+from torch import Tensor
 
 FORMAT = "rheo-acceptance/1"
 UNIT, LEVEL_UNIT = 1e-4, 1e-6
@@ -47,7 +48,15 @@ class Plan:
     draws: int
 
 
-def contexts_of(pair: Pair, prompt: Sequence[int], number: int, temperature: float, plan: Plan) -> list[dict[str, Any]]:
+class Measured(NamedTuple):
+    """What one prompt gave at one temperature: step, length of the text and levels of its contexts, and of all steps
+    of its texts how many tokens they emitted."""
+
+    contexts: list[tuple[int, int, Tensor]]
+    emitted: list[int]
+
+
+def measured(pair: Pair, prompt: Sequence[int], number: int, temperature: float, plan: Plan) -> Measured:
     """Acceptance by level of all settings at the chosen steps of one prompt. A text that ends begins anew.
 
     Everything random hangs on the plan's seed, the temperature and the number of the prompt alone.
@@ -55,14 +64,15 @@ def contexts_of(pair: Pair, prompt: Sequence[int], number: int, temperature: flo
     name = f"{plan.seed} {temperature:g} {number}"
     generator = torch.Generator().manual_seed(int(hashlib.sha256(name.encode()).hexdigest()[:15], 16))
     chosen = set(torch.randperm(plan.steps, generator=generator)[: plan.contexts].tolist())
-    sizes, made, text = drafts(plan.grid, temperature), [], None
-    for step in range(max(chosen) + 1):
+    sizes, made, text = drafts(plan.grid, temperature), Measured([], []), None
+    for step in range(plan.steps):
         text = text or Text(pair, prompt)
         tapes = [Tape.fill(WRITES, 1, generator) for _ in range(plan.draws)]
         if step in chosen:
-            found = text.compare(sizes, temperature, tapes)
-            made.append({"prompt": number, "step": step, "length": text.length, "levels": found})
-        if text.step(temperature, generator)[-1] in pair.stops:
+            made.contexts.append((step, text.length, text.compare(sizes, temperature, tapes)))
+        ended = text.step(temperature, generator)[-1] in pair.stops
+        made.emitted.append(text.emitted[-1])
+        if ended:
             text = None
     return made
 
@@ -73,16 +83,16 @@ class Results:
     def __init__(self, meta: dict[str, Any]) -> None:
         self.content: dict[str, Any] = {"format": FORMAT, "meta": meta, "temperatures": {}}
 
-    def add(self, temperature: float, plan: Plan, made: Sequence[dict[str, Any]]) -> None:
-        """Add the contexts of a prompt."""
+    def add(self, temperature: float, number: int, plan: Plan, made: Measured) -> None:
+        """Add what the prompt of this number gave."""
         names = settings(plan.grid, temperature)
-        empty = {"settings": names, "levels": [[0] * DEPTH] * len(names), "contexts": []}
+        empty = {"settings": names, "levels": [[0] * DEPTH] * len(names), "loop": [], "contexts": []}
         part = self.content["temperatures"].setdefault(f"{temperature:g}", empty)
-        for one in made:
-            more = (one["levels"] / LEVEL_UNIT).round().long()
+        part["loop"].append([number, len(made.emitted), sum(made.emitted)])
+        for step, length, found in made.contexts:
+            more = (found / LEVEL_UNIT).round().long()
             part["levels"] = (torch.tensor(part["levels"]) + more).tolist()
-            tau = [round(x / UNIT) for x in one["levels"].sum(1).tolist()]
-            part["contexts"].append([one["prompt"], one["step"], one["length"], tau])
+            part["contexts"].append([number, step, length, [round(x / UNIT) for x in found.sum(1).tolist()]])
 
     def done(self) -> set[tuple[str, int]]:
         """Which prompts have been measured, by temperature."""
@@ -93,8 +103,8 @@ class Results:
         lines = [f'{{"format":{json.dumps(FORMAT)},', f'"meta":{json.dumps(self.content["meta"])},', '"temperatures":{']
         for number, (name, part) in enumerate(self.content["temperatures"].items()):
             lines.append(("," if number else "") + f'"{name}":{{"settings":{json.dumps(part["settings"])},')
-            lines.append(f'"levels":{json.dumps(part["levels"], separators=(",", ":"))},"contexts":[')
-            lines.append(",\n".join(json.dumps(row, separators=(",", ":")) for row in part["contexts"]) + "]}")
+            lines.append(f'"levels":{packed(part["levels"])},"loop":{packed(part["loop"])},"contexts":[')
+            lines.append(",\n".join(packed(row) for row in part["contexts"]) + "]}")
         return "\n".join([*lines, "}}"]) + "\n"
 
     def write(self, path: Path) -> None:
@@ -105,6 +115,11 @@ class Results:
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def packed(value: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def measure(
@@ -128,8 +143,7 @@ def measure(
         for number, prompt in enumerate(prompts):
             for temperature in TEMPERATURES[plan.grid]:
                 if (f"{temperature:g}", number) not in done:
-                    made = contexts_of(pair, prompt, number, temperature, plan)
-                    results.add(temperature, plan, made)
+                    results.add(temperature, number, plan, measured(pair, prompt, number, temperature, plan))
                 progress(f"temperature {temperature:g}")
             results.write(waiting)
     results.write(out)
@@ -197,7 +211,8 @@ def main(
         raise click.UsageError(str(error)) from None
     plan = Plan(grid, seed, contexts, steps, draws)
     meta = {
-        "command": " ".join(["measure.py", *sys.argv[1:]]),
+        "command": f"measure.py --target {target.name} --head {head.name} --prompts {prompts.name} --most {len(lines)} "
+        f"--contexts {contexts} --steps {steps} --draws {draws} --grid {grid} --seed {seed}",
         "head": {"file": head.name, "sha256": hashlib.sha256(head.read_bytes()).hexdigest()},
         "target": {"folder": target.name, "config": json.loads((target / "config.json").read_text())["architectures"]},
         "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()},
@@ -206,11 +221,15 @@ def main(
         "threads": torch.get_num_threads(),
     }
     begin = time.monotonic()
-    with _bar() as bar:
-        task = bar.add_task("", total=len(lines) * len(TEMPERATURES[grid]))
-        content = measure(
-            pair, chat(tokenizer, lines), plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
-        )
+    try:
+        with _bar() as bar:
+            task = bar.add_task("", total=len(lines) * len(TEMPERATURES[grid]))
+            prompt_tokens = chat(tokenizer, lines)
+            content = measure(
+                pair, prompt_tokens, plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
+            )
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
     counts = ", ".join(f"{len(part['contexts'])} at T = {t}" for t, part in content["temperatures"].items())
     print(f"{out}: contexts {counts}; {time.monotonic() - begin:.0f} s")
 

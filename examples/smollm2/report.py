@@ -79,6 +79,10 @@ def section(part: Part) -> Iterator[str]:
         ["tree, rule", *(f"N = {size}" for size in sizes)],
         [[tree.replace("|", ", "), *_cells(part, tree, sizes)] for tree in trees],
     )
+    yield (
+        f"\nThe texts themselves, decoded with m=1, rheo, N = 16: {shown(part.in_the_loop())} tokens a step over "
+        f"{sum(steps for _, steps, _ in part.loop)} steps."
+    )
     chains = [setting for setting in part.tau if setting.startswith("chain")]
     rows = [[_chain(setting), shown(part.level(setting))] for setting in chains]
     if len(chains) == 2:

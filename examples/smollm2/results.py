@@ -18,13 +18,15 @@ FORMAT = "rheo-acceptance/1"
 class Part:
     """Everything measured at one temperature.
 
-    tau: by setting, E[tau] + 1 at each context, in the order of `prompts`. levels: by setting, Pr[tau >= l].
+    tau: by setting, E[tau] + 1 at each context, in the order of `prompts`. levels: by setting, Pr[tau >= l]. loop: of
+    the texts from which the contexts are, prompt, steps and emitted tokens.
     """
 
     temperature: str
     prompts: tuple[int, ...]
     tau: dict[str, list[float]]
     levels: dict[str, list[float]]
+    loop: tuple[tuple[int, int, int], ...]
 
     def has(self, *settings: str) -> bool:
         """Whether all of these were measured."""
@@ -33,6 +35,11 @@ class Part:
     def level(self, setting: str) -> Mean:
         """E[tau] + 1 with its standard error."""
         return mean_of(self.tau[setting], self.prompts)
+
+    def in_the_loop(self) -> Mean:
+        """Tokens per step of the texts themselves. Steps of one prompt are one cluster, so only their sum matters."""
+        steps = [(tokens / count, prompt) for prompt, count, tokens in self.loop for _ in range(count)]
+        return mean_of([tokens for tokens, _ in steps], [prompt for _, prompt in steps])
 
     def difference(self, setting: str, other: str) -> Mean:
         """E[tau] of a setting minus that of another, context by context."""
@@ -59,19 +66,14 @@ def _part(name: str, part: dict[str, Any], meta: dict[str, Any]) -> Part:
     tau = {setting: [1 + meta["unit"] * row[3][i] for row in rows] for i, setting in enumerate(settings)}
     sums = dict(zip(settings, part["levels"], strict=True))
     levels = {setting: [meta["level_unit"] * x / len(rows) for x in each] for setting, each in sums.items()}
-    return Part(name, tuple(row[0] for row in rows), _named(tau), _named(levels))
+    loop = tuple((int(a), int(b), int(c)) for a, b, c in part["loop"])
+    return Part(name, tuple(row[0] for row in rows), _named(tau), _named(levels), loop)
 
 
 def _named(values: dict[str, Any]) -> dict[str, Any]:
-    """At temperature 1 the processed law is the raw one: its trees have both names. m=0 has no heads: RRSw is rheo."""
-    more = {}
-    for setting, value in values.items():
-        tree, rule, size = setting.split("|")
-        if tree == "top-K raw" and f"top-K processed|{rule}|{size}" not in values:
-            more[f"top-K processed|{rule}|{size}"] = value
-        if tree == "m=0" and rule == "rheo":
-            more[f"m=0|rrsw|{size}"] = value
-    return values | more
+    """At temperature 1 the processed law is the raw one: its trees have both names."""
+    raw = {setting.replace("raw", "processed"): x for setting, x in values.items() if setting.startswith("top-K raw")}
+    return values | {setting: x for setting, x in raw.items() if setting not in values}
 
 
 def pooled(files: Sequence[list[Part]]) -> list[Part]:
@@ -93,6 +95,7 @@ def pooled(files: Sequence[list[Part]]) -> list[Part]:
                     ]
                     for setting in shared
                 },
+                tuple(row for part in parts for row in part.loop),
             )
         )
     return every

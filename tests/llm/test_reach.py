@@ -135,7 +135,7 @@ def faulty(name: str) -> Callable[..., Tensor]:
 )
 def test_a_fault_in_the_closed_form_is_seen(fault: str, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = Parameters(slots=3, head=1, depth=2, beam=2, nodes=3, verify=rule)
-    models = [dyadic_model(seed, 4, 2) for seed in range(30)]
+    models = [dyadic_model(seed, 4, 2) for seed in range(12)]
     right = [averaged(chosen, model) for model in models]
     monkeypatch.setattr(module, "_one_sampled", faulty(fault))
     differs = [a != pytest.approx(averaged(chosen, model), abs=1e-9) for a, model in zip(right, models, strict=True)]
@@ -204,7 +204,7 @@ def test_walks_end_at_each_node_as_often_as_the_closed_form_says(rule: str, head
     for request in range(3):
         law = ends(trees, reached, request)
         sampler = walks(replace(config, verify=rule), trees, p, request)
-        assert_law_equal(sampler, law, eps=0.03, name=f"{rule} {head} {request}", seeded=True)
+        assert_law_equal(sampler, law, eps=0.05, name=f"{rule} {head} {request}", seeded=True)
 
 
 def test_a_test_of_a_sampled_child_that_was_pruned_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,14 +214,14 @@ def test_a_test_of_a_sampled_child_that_was_pruned_is_seen(monkeypatch: pytest.M
     monkeypatch.setattr(module, "_one_sampled", faulty("pruned sampled"))
     law = ends(trees, reach(trees, p, "rheo"), 0)
     with pytest.raises(LawMismatch):
-        assert_law_equal(walks(config, trees, p, 0), law, eps=0.03, name="pruned", seeded=True)
+        assert_law_equal(walks(config, trees, p, 0), law, eps=0.05, name="pruned", seeded=True)
 
 
 def test_walks_of_another_rule_end_elsewhere() -> None:
     config, trees, p = batch_of_trees(1, 1, 3)
     law = ends(trees, reach(trees, p, "rrsw"), 2)
     with pytest.raises(LawMismatch):
-        assert_law_equal(walks(config, trees, p, 2), law, eps=0.03, name="rheo for rrsw", seeded=True)
+        assert_law_equal(walks(config, trees, p, 2), law, eps=0.05, name="rheo for rrsw", seeded=True)
 
 
 # Shapes and values

@@ -109,11 +109,9 @@ def test_several_draws_are_averaged() -> None:
 # Runs
 
 
-PLAN = measure.Plan("full", 0, 1, 2, 1)
-
-
-def run(out: Path, **options: Any) -> Any:
-    return measure.measure(pair(), tiny.texts(5, 9), PLAN, {"head": {"file": "tiny"}}, out, **options)
+def run(out: Path, grid: str = "full", **options: Any) -> Any:
+    plan = measure.Plan(grid, 0, 1, 2, 1)
+    return measure.measure(pair(), tiny.texts(5, 9), plan, {"head": {"file": "tiny"}}, out, **options)
 
 
 @pytest.fixture(scope="module")
@@ -123,25 +121,27 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_an_interrupted_run_leaves_nothing_half_written_and_goes_on(measured: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_leaves_nothing_half_written_and_goes_on(tmp_path: Path) -> None:
     steps = iter(range(100))
 
     def stop(line: str) -> None:
-        if next(steps) == 4:
+        if next(steps) == 1:
             raise KeyboardInterrupt
 
     out = tmp_path / "results.json"
     with pytest.raises(KeyboardInterrupt):
-        run(out, progress=stop)
+        run(out, "main", progress=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json.partial"]
     assert {
         row[0]
         for part in json.loads((tmp_path / "results.json.partial").read_text())["temperatures"].values()
         for row in part["contexts"]
     } == {0}
-    run(out)
+    run(out, "main")
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
-    assert out.read_text() == measured.read_text()
+    whole = tmp_path / "whole.json"
+    run(whole, "main")
+    assert out.read_text() == whole.read_text()
 
 
 def test_the_rest_of_another_run_is_not_continued(tmp_path: Path, measured: Path) -> None:
@@ -161,6 +161,8 @@ def test_a_file_holds_every_setting_of_every_context(measured: Path) -> None:
         for setting, tau in part.tau.items():
             assert all(1 <= x <= 8 for x in tau)
             assert sum(part.levels[setting]) + 1 == pytest.approx(sum(tau) / 2, abs=1e-4)
+        assert [steps for _, steps, _ in part.loop] == [2, 2]
+        assert 1 <= part.in_the_loop().mean <= 8
     assert results.pooled([parts, parts])[0].prompts == (0, 1, 0, 1)
 
 
