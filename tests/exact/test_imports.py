@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("rheo_proof", "reference/rheo_reference", "gpu/rheo_gpu")
+SOURCES = ("rheo_proof", "reference/rheo_reference", "gpu/rheo_gpu", "gpu/rheo_decode")
 OURS = {PurePosixPath(source).name for source in SOURCES}
 READINGS = ("OnePath", "Replay", "Sample", "Tape")
 
@@ -54,6 +54,12 @@ SAMPLED = "rheo_proof/audit/sampled.py"
 AUDIT_OF_A_TEST = ("rheo_proof.audit", "rheo_proof.exact.errors", "rheo_proof.report.audit")
 
 
+# All of rheo_gpu but its language models.
+DECODER = ("Config", "Layer", "Processing", "Step", "Tape", "Trees", "Verified", "decode_step", "draft_trees", "verify")
+DECODER_FILES = ("config", "decode", "flow", "laws", "slots", "tape", "tree")
+MODULES_OF_THE_DECODER = tuple(f"rheo_gpu.{name}" for name in (*DECODER, *DECODER_FILES))
+
+
 def method(folder: str) -> Rule:
     return METHOD._replace(where=f"rheo_proof/schemes/{folder}", ours=(*METHOD.ours, f"rheo_proof.schemes.{folder}"))
 
@@ -84,7 +90,12 @@ RULES = (
     ),
     Rule("rheo_proof", ("rheo_proof",), None, spares="rheo_proof/cli/crosscheck"),
     Rule("reference/rheo_reference", ("rheo_reference",), ("numpy",)),
-    Rule("gpu/rheo_gpu", ("rheo_gpu",), ("torch",)),
+    # An engine takes the decoder without the language models; the command is loaded before torch is.
+    Rule("gpu/rheo_gpu", MODULES_OF_THE_DECODER, ("torch",), spares="gpu/rheo_gpu/llm/"),
+    Rule("gpu/rheo_gpu/llm", ("rheo_gpu",), ("torch", "transformers", "safetensors")),
+    Rule("gpu/rheo_decode", ("rheo_gpu", "rheo_decode"), ("click", "rich", "torch", "transformers")),
+    Rule("gpu/rheo_decode/command.py", ("rheo_decode",), ("click",)),
+    Rule("gpu/rheo_decode/__main__.py", ("rheo_decode.command",)),
 )
 
 
@@ -209,6 +220,15 @@ OFFENDERS = [
     ("reference/rheo_reference/decode.py", "import torch"),
     ("gpu/rheo_gpu/decode.py", "import rheo_reference"),
     ("gpu/rheo_gpu/decode.py", "from rheo_proof import exact"),
+    ("gpu/rheo_gpu/decode.py", "import transformers"),
+    ("gpu/rheo_gpu/decode.py", "from .llm.target import Target"),
+    ("gpu/rheo_gpu/decode.py", "from rheo_gpu import llm"),
+    ("gpu/rheo_gpu/llm/target.py", "from rheo_proof.exact.law import Law"),
+    ("gpu/rheo_gpu/llm/target.py", "import numpy"),
+    ("gpu/rheo_gpu/llm/target.py", "import click"),
+    ("gpu/rheo_decode/session.py", "from rheo_proof.report.console import table"),
+    ("gpu/rheo_decode/command.py", "import torch"),
+    ("gpu/rheo_decode/command.py", "from rheo_gpu.llm.errors import Unusable"),
 ]
 
 
@@ -243,6 +263,13 @@ WELCOME = [
     ("rheo_proof/cli/crosscheck.py", "import rheo_reference, rheo_gpu, rheo_proof.exact.law"),
     ("reference/rheo_reference/decode.py", "import numpy as np\nfrom .tree import grow"),
     ("gpu/rheo_gpu/decode.py", "import torch.nn.functional\nfrom rheo_gpu.tree import grow"),
+    ("gpu/rheo_gpu/decode.py", "from .verify import Verified\nfrom rheo_gpu import Config"),
+    (
+        "gpu/rheo_gpu/llm/target.py",
+        "import torch, transformers\nfrom rheo_gpu import verify\nfrom .cache import x",
+    ),
+    ("gpu/rheo_decode/session.py", "import torch, click, rich\nfrom rheo_gpu.llm.generate import generate"),
+    ("gpu/rheo_decode/command.py", "def f():\n    from rheo_decode.session import run"),
 ]
 
 

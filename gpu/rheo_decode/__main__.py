@@ -1,0 +1,5 @@
+"""`python -m rheo_decode`."""
+
+from rheo_decode.command import main
+
+main()
