@@ -114,10 +114,12 @@ def table(parts: Sequence[Part]) -> list[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(files: tuple[Path, ...]) -> None:
     """Print what follows about each claim from FILES, all of them together."""
-    parts = pooled([read(path)[1] for path in files])
+    found = [read(path) for path in files]
+    parts = pooled([parts for _, parts in found])
+    heads = len({meta["head"]["sha256"] for meta, _ in found})
     for part in parts:
         contexts, prompts = len(part.prompts), len(set(part.prompts))
-        click.echo(f"T = {part.temperature}: {contexts} contexts, {prompts} prompts, {len(files)} heads\n")
+        click.echo(f"T = {part.temperature}: {contexts} contexts, {prompts} prompts, heads: {heads}\n")
     click.echo("\n".join(table(parts)))
 
 

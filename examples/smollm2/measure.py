@@ -46,6 +46,7 @@ class Plan:
     contexts: int
     steps: int
     draws: int
+    temperatures: tuple[float, ...] = (1.0,)
 
 
 class Measured(NamedTuple):
@@ -141,7 +142,7 @@ def measure(
     done = results.done()
     with torch.inference_mode():
         for number, prompt in enumerate(prompts):
-            for temperature in TEMPERATURES[plan.grid]:
+            for temperature in plan.temperatures:
                 if (f"{temperature:g}", number) not in done:
                     results.add(temperature, number, plan, measured(pair, prompt, number, temperature, plan))
                 progress(f"temperature {temperature:g}")
@@ -180,6 +181,13 @@ def chat(tokenizer: Any, lines: Sequence[str]) -> list[list[int]]:
 @click.option("--steps", default=40, show_default=True, type=click.IntRange(1), help="Steps they are chosen from.")
 @click.option("--draws", default=1, show_default=True, type=click.IntRange(1), help="Tapes at each context.")
 @click.option("--grid", default="full", show_default=True, type=click.Choice(list(TEMPERATURES)))
+@click.option(
+    "--temperature",
+    "temperatures",
+    multiple=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Of the target; repeatable.  [default: those of the grid]",
+)
 @click.option("--seed", default=0, show_default=True, type=int)
 def main(
     target: Path,
@@ -191,6 +199,7 @@ def main(
     steps: int,
     draws: int,
     grid: str,
+    temperatures: tuple[float, ...],
     seed: int,
 ) -> None:
     """Measure the expected acceptance of all settings of a grid, and write it to a JSON file."""
@@ -209,10 +218,13 @@ def main(
         pair, tokenizer = load(target, head)
     except Unusable as error:
         raise click.UsageError(str(error)) from None
-    plan = Plan(grid, seed, contexts, steps, draws)
+    temperatures = temperatures or TEMPERATURES[grid]
+    plan = Plan(grid, seed, contexts, steps, draws, temperatures)
     meta = {
         "command": f"measure.py --target {target.name} --head {head.name} --prompts {prompts.name} --most {len(lines)} "
-        f"--contexts {contexts} --steps {steps} --draws {draws} --grid {grid} --seed {seed}",
+        f"--contexts {contexts} --steps {steps} --draws {draws} --grid {grid}"
+        + "".join(f" --temperature {t:g}" for t in temperatures)
+        + f" --seed {seed}",
         "head": {"file": head.name, "sha256": hashlib.sha256(head.read_bytes()).hexdigest()},
         "target": {"folder": target.name, "config": json.loads((target / "config.json").read_text())["architectures"]},
         "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()},
@@ -223,7 +235,7 @@ def main(
     begin = time.monotonic()
     try:
         with _bar() as bar:
-            task = bar.add_task("", total=len(lines) * len(TEMPERATURES[grid]))
+            task = bar.add_task("", total=len(lines) * len(temperatures))
             prompt_tokens = chat(tokenizer, lines)
             content = measure(
                 pair, prompt_tokens, plan, meta, out, lambda line: bar.update(task, advance=1, description=line)

@@ -38,12 +38,16 @@ class Setting:
 
     @property
     def name(self) -> str:
-        return f"{self.method} {self.depth}" if self.method == "chain" else f"{self.method} N={self.nodes}"
+        return f"chain {self.depth}" if self.method == "chain" else f"{self.method} D={self.depth} N={self.nodes}"
 
 
 SETTINGS = (
     Setting("chain", 1, 2, 2),
     Setting("chain", 1, 3, 3),
+    Setting("rheo", 3, 1, 3),
+    Setting("rheo", 4, 1, 4),
+    Setting("rheo", 6, 1, 6),
+    Setting("rheo", 8, 1, 8),
     Setting("rheo", 3, 2, 3),
     Setting("rheo", 3, 3, 4),
     Setting("rheo", 3, 3, 6),
@@ -128,7 +132,7 @@ def show(rows: Sequence[dict[str, object]], console: Console) -> None:
 @click.option("--prompts", default=8, show_default=True)
 @click.option("--tokens", default=64, show_default=True, help="Tokens of an answer, at most.")
 @click.option("--temperature", default=1.0, show_default=True)
-@click.option("--only", multiple=True, help="A setting by name, such as 'rheo N=4'; repeatable.  [default: all]")
+@click.option("--only", multiple=True, help="A setting by name, such as 'rheo D=3 N=4'; repeatable.  [default: all]")
 @click.option("--threads", default=os.cpu_count() or 1, show_default=True)
 def main(
     target: Path,

@@ -110,7 +110,7 @@ def test_several_draws_are_averaged() -> None:
 
 
 def run(out: Path, grid: str = "full", **options: Any) -> Any:
-    plan = measure.Plan(grid, 0, 1, 2, 1)
+    plan = measure.Plan(grid, 0, 1, 2, 1, settings.TEMPERATURES[grid])
     return measure.measure(pair(), tiny.texts(5, 9), plan, {"head": {"file": "tiny"}}, out, **options)
 
 

@@ -195,3 +195,14 @@ def test_a_block_grows_without_losing_entries() -> None:
         block.keep(torch.tensor([[3, 5, 39], [0, -1, -1]]))
         kept[0] += [new[0, 0, 3], new[0, 0, 5], new[0, 0, 39]]
         kept[1] += [new[1, 0, 0]]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_target_whose_activations_share_a_scale_is_refused() -> None:
+    model = tiny.llama(dtype=torch.float32)
+    model.model = torch.ao.quantization.quantize_dynamic(model.model, {torch.nn.Linear}, dtype=torch.qint8)
+    with pytest.raises(Unusable, match="in a tree its logits differ"):
+        Target(model)
+    whole = torch.ao.quantization.quantize_dynamic(tiny.llama(dtype=torch.float32), {torch.nn.Linear})
+    with pytest.raises(Unusable, match="no matrix of weights"):
+        Target(whole)

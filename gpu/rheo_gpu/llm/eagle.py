@@ -9,6 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention as attention
 from ..tree import Layer
 from .cache import Block
 from .head import EagleHead
+from .narrow import pack
 
 
 class EagleDraft:
@@ -16,6 +17,7 @@ class EagleDraft:
 
     def __init__(self, head: EagleHead) -> None:
         self.head = head.eval()
+        pack(head)
         self.vocab, self.layers = head.config.vocab, head.config.layers
         self.tokens: Tensor | None = head.d2t
         self.device = head.embeddings.device

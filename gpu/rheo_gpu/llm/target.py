@@ -47,6 +47,10 @@ class Target:
     def __init__(self, model: Any, layers: Sequence[int] = ()) -> None:
         self.model, self.layers = model.eval(), tuple(layers)
         self.decoder, self.head = model.base_model, model.get_output_embeddings()
+        if not isinstance(getattr(self.head, "weight", None), Tensor):
+            raise Unusable(
+                f"{type(model).__name__}: its output layer has no matrix of weights, expected a linear layer"
+            )
         config = model.config.get_text_config()
         self.depth: int = config.num_hidden_layers
         self.vocab: int = self.head.weight.shape[0]
