@@ -49,6 +49,8 @@ SETTINGS = (
     Setting("rheo", 6, 1, 6),
     Setting("rheo", 8, 1, 8),
     Setting("rheo", 3, 2, 3),
+    Setting("rheo", 4, 2, 5),
+    Setting("flow", 4, 2, 5),
     Setting("rheo", 3, 3, 4),
     Setting("rheo", 3, 3, 6),
     Setting("flow", 3, 3, 6),

@@ -61,8 +61,6 @@ def cli(**options: Any) -> None:
     if options["json_path"] is not None:
         _writable(Path(options["json_path"]))
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    # Threads that spin while they wait take the cores from one another where others compute, too.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from rheo_decode.session import run
 
     run(options)

@@ -1,0 +1,116 @@
+"""docs/real-pair.md and its tables say what the result files say, and no claim more than its numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "smollm2"
+PAGE = ROOT / "docs" / "real-pair.md"
+
+
+@pytest.fixture(autouse=True)
+def _example(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", None) and str(EXAMPLE) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+def test_the_pages_are_what_the_results_make_of_them() -> None:
+    import page
+
+    for path, text in page.pages().items():
+        assert path.read_text("utf-8") == text, f"{path.name} is stale: python examples/smollm2/page.py"
+
+
+def test_a_changed_result_changes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin: pages are not compared with themselves."""
+    import page
+    import results
+
+    before = page.claims_table()
+
+    def shifted(path: Path) -> Any:
+        meta, parts = results.read(path)
+        for part in parts:
+            part.tau["m=1|rheo|60"][:] = [x + 1 for x in part.tau["m=1|rheo|60"]]
+        return meta, parts
+
+    monkeypatch.setattr(page, "read", shifted)
+    assert page.claims_table() != before
+
+
+def test_verdicts_follow_from_differences_and_errors() -> None:
+    from claims import verdict
+    from clustered import Mean
+
+    def said(*values: float) -> str:
+        return verdict([Mean(value, 0.1, 9, 9) for value in values])
+
+    assert said(0.3, 0.2) == "holds"
+    assert said(0.3, 0.19) == "holds in part"
+    assert said(0.19, -0.19) == "cannot be told"
+    assert said(-0.3, 0.1) == "does not hold"
+    assert said(0.3, -0.3) == "mixed"
+
+
+def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named() -> None:
+    import hashlib
+
+    import page
+
+    here = hashlib.sha256((EXAMPLE / "head.safetensors").read_bytes()).hexdigest()
+    assert (EXAMPLE / "head.safetensors").stat().st_size <= 13_000_000
+    files = [json.loads(path.read_text("utf-8"))["meta"] for path in page.acceptance()]
+    assert files
+    for meta in files:
+        assert (meta["head"]["sha256"] == here) == (meta["head"]["file"] == "head.safetensors")
+
+
+def test_what_the_page_says_about_speed_is_what_was_measured() -> None:
+    rows = {row["setting"]: row for row in json.loads((EXAMPLE / "results" / "speed.json").read_text("utf-8"))["rows"]}
+
+    def forward(name: str) -> float:
+        ms = rows[name]["ms"]
+        return float(ms["target layers"] + ms["lm_head"])
+
+    alone = forward("without a draft")
+    assert 1.15 < forward("rheo D=4 N=8") / alone < 1.6  # "about a third more"
+    assert forward("rheo D=7 N=60") / alone > 2.5  # "several times as much"
+
+
+def commands() -> list[list[str]]:
+    text = PAGE.read_text("utf-8").replace("\\\n", " ")
+    return [line.split("#")[0].split() for line in re.findall(r"(?m)^    (python .*|rheo-decode .*)$", text)]
+
+
+def test_every_option_that_the_page_names_exists() -> None:
+    found = set()
+    for command in commands():
+        name = Path(command[1]).stem if command[0] == "python" else "rheo-decode"
+        if name == "rheo-decode":
+            from rheo_decode.command import cli as program
+        else:
+            program = __import__(name).main
+        shown = CliRunner().invoke(program, ["--help"])
+        assert shown.exit_code == 0, shown.output
+        for option in (part for part in command if part.startswith("--")):
+            assert option in shown.output, (name, option)
+        found.add(name)
+    assert found == {"check", "claims", "fetch", "measure", "page", "report", "rheo-decode", "speed", "texts", "train"}
+
+
+def test_the_prompts_are_many_and_all_different() -> None:
+    lines = (EXAMPLE / "prompts_test.txt").read_text("utf-8").splitlines()
+    assert len(set(lines)) == len(lines) >= 64
