@@ -210,7 +210,8 @@ def drawn(target: Target, drafter: Drafter, prompt: Sequence[int], eps: float, r
 
     def test(name: str, case: str) -> str:
         pairs = first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), rows)
-        return str(assert_law_equal(lambda random, n: [cell(x) for x in pairs(random, n)], law, eps=eps, name=case))
+        verdict = assert_law_equal(lambda random, n: [cell(x) for x in pairs(random, n)], law, eps=eps, name=case)
+        return f"{verdict.draws} draws, {verdict.method}: the target's law is not rejected"
 
     print(f"{len(law)} cells, planned: at most {plan_draws(law, eps).draws} draws for a distance of {eps}")
     for name in METHODS:
