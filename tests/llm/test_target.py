@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+from rheo_gpu.llm import target as module
 from rheo_gpu.llm.cache import Block
 from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.narrow import NarrowLinear, narrow, product
 from rheo_gpu.llm.target import Target
+from safetensors.torch import load_file, save_file
 from torch import Tensor
+from transformers import BloomConfig, BloomForCausalLM
 
 from tests.llm import tiny
 
@@ -162,6 +165,65 @@ def test_a_saved_model_is_read_offline_and_answers_the_same(tmp_path: Path) -> N
     weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(Unusable, match=str(tmp_path)):
         Target.load(tmp_path)
+
+
+def test_a_model_some_of_whose_weights_are_missing_is_refused(tmp_path: Path) -> None:
+    """They would be made up, anew at each start."""
+    tiny.llama(dtype=torch.float32).save_pretrained(tmp_path)
+    path, gone = tmp_path / "model.safetensors", "model.layers.1.mlp.down_proj.weight"
+    save_file({name: weight for name, weight in load_file(path).items() if name != gone}, path, {"format": "pt"})
+    with pytest.raises(Unusable, match=f"its files lack 1 weights, {gone} the first"):
+        Target.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["longrope", "dynamic"])
+def test_a_target_whose_angles_depend_on_the_longest_text_of_a_call_is_refused(kind: str) -> None:
+    factors = {"short_factor": [1.0] * 4, "long_factor": [8.0] * 4, "original_max_position_embeddings": 16}
+    rope = {"rope_type": kind, "rope_theta": 1e4, "factor": 4.0, **(factors if kind == "longrope" else {})}
+    model = tiny.llama(rope_parameters=rope)
+    with pytest.raises(Unusable, match=f"rotary positions of type {kind} depend on the longest text"):
+        Target(model)
+
+
+def test_the_law_of_such_a_target_would_depend_on_the_other_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHANGING", ())
+    rope = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 4, "long_factor": [8.0] * 4}
+    target = Target(tiny.llama(rope_parameters={**rope, "original_max_position_embeddings": 16}))
+    [text] = tiny.texts(15)
+
+    def at_root(depth: int) -> Tensor:
+        state, _ = target.begin([text])
+        mask = torch.ones(1, depth + 1, depth + 1, dtype=torch.bool).tril()
+        tokens = torch.tensor([[text[-1], *range(depth)]])
+        seen = target.forward(state, tokens, state.lengths[:, None] + torch.arange(depth + 1), mask)
+        return target.logits(seen.hidden)[0, 0]
+
+    with torch.inference_mode():
+        assert not torch.allclose(at_root(0), at_root(4), atol=1e-3)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(torch.float32, 60), (torch.bfloat16, 30)])
+def test_a_target_that_bounds_its_logits_is_refused(dtype: torch.dtype, bound: int) -> None:
+    """By so little that the rounding of a tree would hide it."""
+    model = tiny.llama(dtype=dtype)
+    forward = model.forward
+
+    def bounded(*args: Any, **more: Any) -> Any:
+        out = forward(*args, **more)
+        out.logits = bound * torch.tanh(out.logits / bound)
+        return out
+
+    Target(model)
+    model.forward = bounded
+    with pytest.raises(Unusable, match="from its output layer alone"):
+        Target(model)
+
+
+def test_a_model_that_takes_no_mask_of_a_tree_is_refused_in_one_line() -> None:
+    config = BloomConfig(vocab_size=tiny.V, hidden_size=tiny.H, n_layer=2, n_head=4)
+    with pytest.raises(Unusable, match="BloomForCausalLM: it does not read trees") as refused:
+        Target(BloomForCausalLM(config))
+    assert "\n" not in str(refused.value)
 
 
 def test_products_of_few_rows_are_those_of_a_linear_layer() -> None:

@@ -15,6 +15,9 @@ from .cache import Block
 from .errors import Unusable
 from .narrow import narrow
 
+CHANGING = ("dynamic", "longrope")
+"""Types of rotary positions whose angles are chosen by the largest position of a call."""
+
 
 class Seen(NamedTuple):
     """What a forward pass made of its tokens: hidden [R, T, H] after the last norm; features [R, T, F, H]."""
@@ -60,10 +63,21 @@ class Target:
             raise Unusable(
                 f"{type(model).__name__}: attention over a window, expected all layers to see the whole text"
             )
+        if (rope := _rope(config)) in CHANGING:
+            raise Unusable(
+                f"{type(model).__name__}: rotary positions of type {rope} depend on the longest text of a call, draft "
+                "nodes included; expected angles that do not change"
+            )
         for layer in self.layers:
             if not 0 <= layer <= self.depth:
                 raise Unusable(f"layer {layer} of a model with {self.depth} layers, expected 0 to {self.depth}")
-        self._agrees()
+        try:
+            self._agrees()
+        except Unusable:
+            raise
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            raise Unusable(f"{type(model).__name__}: it does not read trees ({said}); it cannot be a target") from error
 
     @classmethod
     def load(cls, folder: str | Path, dtype: torch.dtype = torch.float32, layers: Sequence[int] = ()) -> Target:
@@ -153,6 +167,7 @@ class Target:
         depths = torch.tensor([[len(path) - 1 for path in paths]], device=self.device)
         seen = self.forward(state, torch.tensor([tree], device=self.device), depths + 6, mask)
         found = self.logits(seen.hidden)[0]
+        self._has_plain_logits(torch.tensor([text], device=self.device))
         for node, path in enumerate(paths):
             whole = torch.tensor([text[:-1] + [tree[step] for step in path]], device=self.device)
             expected = self.model(input_ids=whole).logits[0, -1]
@@ -163,6 +178,16 @@ class Target:
                     "cannot be a target here"
                 )
 
+    def _has_plain_logits(self, text: Tensor) -> None:
+        """Compare logits on the very same pass: what scales or bounds them is small beside the rounding of a tree."""
+        expected = self.model(input_ids=text).logits.double()
+        gap = float((self.logits(self.decoder(input_ids=text).last_hidden_state).double() - expected).abs().max())
+        if not gap <= (1e-5 if self.dtype.itemsize >= 4 else 2e-3) * (1 + float(expected.abs().max())):
+            raise Unusable(
+                f"{type(self.model).__name__}: its logits differ by {gap:.2g} from its output layer alone, expected a "
+                "model that does not scale or bound them"
+            )
+
 
 def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
     """A causal model from a local folder, with linear layers that are fast for few rows. Raises `Unusable`."""
@@ -172,13 +197,23 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
     if not (folder / "config.json").is_file():
         raise Unusable(f"{folder}: no config.json, expected the folder of a causal language model")
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, local_files_only=True, attn_implementation=NAME
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, local_files_only=True, attn_implementation=NAME, output_loading_info=True
         )
     except Exception as error:
         raise Unusable(f"{folder}: {str(error).strip().splitlines()[0]}") from error
+    model, found = loaded
+    if missing := sorted(found["missing_keys"]):
+        # The library would make them up, anew at each start.
+        raise Unusable(f"{folder}: its files lack {len(missing)} weights, {missing[0]} the first, expected all of them")
     narrow(model)
     return model
+
+
+def _rope(config: Any) -> str | None:
+    sizes = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    kind: str | None = sizes.get("rope_type", sizes.get("type"))
+    return kind
 
 
 class _Layer(CacheLayerMixin):  # type: ignore[no-untyped-call]
