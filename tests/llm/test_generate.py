@@ -17,6 +17,8 @@ from rheo_gpu.llm.methods import METHODS, method
 from rheo_gpu.llm.ngram import NgramDraft
 from rheo_gpu.llm.small import SmallDraft
 from rheo_gpu.llm.statistics import PARTS, Step, Totals
+from rheo_gpu.llm.target import Target
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from tests.llm import tiny
 from tests.llm.drafting import logits_after, plain_target
@@ -245,6 +247,7 @@ def test_a_text_that_has_ended_may_break_without_harm(
         ({"limit": 250}, "expected a shorter prompt or a lower limit"),
         ({"seeds": [1, 1, 2]}, "2 different seeds for 3 requests"),
         ({"seeds": [1]}, "1 different seeds for 3 requests"),
+        ({"seeds": [1, 2, 1 + 2**32]}, "seeds that differ by a multiple of 2\\^32 are alike"),
         ({"seeds": 2**70}, "at most 64 bits"),
         ({"drafter": NgramDraft(VOCAB + 1)}, "65 tokens that are not among the 64"),
     ],
@@ -256,6 +259,36 @@ def test_what_cannot_be_decoded_is_refused_at_once(
     drafter, prompts = asked.pop("drafter"), asked.pop("prompts")
     with pytest.raises(Unusable, match=message):
         generate(target, drafter, prompts, *method("rheo"), **asked)
+
+
+def test_the_generator_of_torch_reads_32_bits_of_a_seed() -> None:
+    """Why such seeds are refused: the day it reads more, they need not be."""
+    one, other = (torch.rand(9, generator=torch.Generator().manual_seed(seed)) for seed in (7, 7 + 2**32))
+    assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("ids", [[3, 3, 5], [5, 3, 7], [-1, 3, 5]])
+def test_a_draft_model_that_has_a_token_twice_is_refused(target: Any, ids: list[int]) -> None:
+    drafter = NgramDraft(3)
+    drafter.tokens = torch.tensor(ids)
+    with pytest.raises(Unusable, match="expected each token once, in order"):
+        generate(target, drafter, PROMPTS, *method("rheo"))
+
+
+def test_a_text_that_has_ended_stays_within_the_positions_of_the_target() -> None:
+    """With a table of positions it would else be read beyond its end while others of the batch go on."""
+    torch.manual_seed(0)
+    model = GPT2LMHeadModel(
+        GPT2Config(vocab_size=VOCAB, n_embd=32, n_layer=1, n_head=4, n_positions=64, initializer_range=0.3)
+    )
+    target = Target(model.double())
+    chosen = method("rheo", slots=3, depth=6, nodes=9)
+    for first in range(12):
+        prompts, seeds = [[1] * (64 - 12 - 12), [5, 6]], [first, 1000 + first]
+        steps = list(generate(target, SmallDraft(target), prompts, *chosen, limit=12, seeds=seeds))
+        assert list(map(len, texts(steps, 2))) == [12, 12]
+    with pytest.raises(Unusable, match="expected a shorter prompt"):
+        generate(target, SmallDraft(target), [[1] * 41, [5]], *chosen, limit=12)
 
 
 def test_a_target_that_keeps_other_hidden_states_than_the_draft_model_wants_is_refused(target: Any) -> None:

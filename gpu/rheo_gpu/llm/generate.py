@@ -159,6 +159,8 @@ def _rows(features: Tensor, nodes: Tensor) -> Tensor:
 def _room(target: Target, texts: Texts, depth: int) -> None:
     """Whether the positions of the target suffice, the draft nodes behind the last token included."""
     most = getattr(target.model.config, "max_position_embeddings", None)
+    # In a batch a text that has ended is carried along, with all that its last step has emitted.
+    depth = depth if len(texts.prompts) == 1 else 2 * depth
     longest = max(map(len, texts.prompts)) + texts.limit + depth
     if most is not None and longest > most:
         raise Unusable(
@@ -175,6 +177,8 @@ def _fits(target: Target, drafter: Drafter) -> None:
             "target with those layers"
         )
     ids = drafter.tokens
+    if ids is not None and (int(ids[0]) < 0 or bool((ids.diff() <= 0).any())):
+        raise Unusable("the target's ids of the draft tokens do not increase, expected each token once, in order")
     if drafter.vocab > target.vocab if ids is None else not len(ids) == drafter.vocab or int(ids.max()) >= target.vocab:
         raise Unusable(
             f"the draft model has {drafter.vocab} tokens that are not among the {target.vocab} of the target, expected "

@@ -12,6 +12,9 @@ from rheo_gpu import Config, Tape
 
 from .errors import Unusable
 
+SEEDS = 2**32
+"""The generator of torch reads 32 bits of a seed."""
+
 
 class Texts:
     """R texts that grow from prompts; each ends by itself, with a stop token or with `limit` new tokens.
@@ -113,8 +116,12 @@ class Texts:
 def _generators(seeds: int | Sequence[int], count: int) -> list[torch.Generator]:
     """One for each request; a single seed s stands for s, s + 1, s + 2 and so on."""
     each = [seeds + r for r in range(count)] if isinstance(seeds, int) else list(seeds)
-    if len(each) != count or len(set(each)) != count:
-        raise Unusable(f"{len(set(each))} different seeds for {count} requests, expected one of its own for each")
+    different = len({seed % SEEDS for seed in each})
+    if len(each) != count or different != count:
+        raise Unusable(
+            f"{different} different seeds for {count} requests, expected one of its own for each; seeds that differ by "
+            "a multiple of 2^32 are alike"
+        )
     try:
         return [torch.Generator().manual_seed(seed) for seed in each]
     except (RuntimeError, ValueError, OverflowError):
