@@ -55,6 +55,8 @@ def cli(**options: Any) -> None:
         raise Refused("--draft does not go with --method autoregressive, which drafts nothing")
     if not options["prompt"]:
         raise Refused("--prompt is empty, expected a text")
+    if any("\ud800" <= letter <= "\udfff" for letter in options["prompt"]):
+        raise Refused("--prompt is no text in this encoding, expected UTF-8")
     _is_there(options["target"], "--target", "the folder of a causal language model")
     if options["draft"] not in (None, "ngram"):
         _is_there(options["draft"], "--draft", "a draft head, a folder with a causal model, or ngram")

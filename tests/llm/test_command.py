@@ -199,6 +199,7 @@ def test_a_missing_prompt_or_draft_is_refused(folder: Path, capsys: pytest.Captu
     for arguments, word in (
         ([*target, "--draft", "ngram"], "--prompt"),
         ([*target, "--draft", "ngram", "--prompt", ""], "--prompt is empty"),
+        ([*target, "--draft", "ngram", "--prompt", "a\udcff"], "--prompt is no text"),
         ([*target, *PROMPT], "--draft is missing"),
         (["--draft", "ngram", *PROMPT], "--target"),
         ([*target, *PROMPT, "--method", "autoregressive", "--nodes", "3"], "--nodes does not go with"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -86,6 +88,30 @@ def test_a_head_file_that_does_not_fit_is_refused_in_one_line(
     with pytest.raises(Unusable, match=said) as refused:
         load_head(path, head.embeddings)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ({"eps": "x"}, "eps of a draft head is 'x'"),
+        ({"rope_theta": 0}, "rope_theta of a draft head is 0"),
+        ({"layers": [1.5, 2, 3]}, r"reads the hidden states \(1.5, 2, 3\)"),
+        ({"target_hidden": 16}, "hidden states of size 16, but this one has 32"),
+    ],
+)
+def test_sizes_that_are_none_are_refused(written: tuple[EagleHead, Path], size: dict[str, Any], said: str) -> None:
+    head, path = written
+    rewritten(path, header={"config": json.dumps({**asdict(head.config), **size})})
+    with pytest.raises(Unusable, match=said):
+        load_head(path, head.embeddings)
+
+
+def test_weights_that_are_no_numbers_are_refused(written: tuple[EagleHead, Path]) -> None:
+    head, path = written
+    head.fc.weight.data[0, 0] = torch.nan
+    save_head(head, path)
+    with pytest.raises(Unusable, match=r"fc\.weight holds what is no finite number"):
+        load_head(path, head.embeddings)
 
 
 def test_a_head_for_another_vocabulary_is_refused(written: tuple[EagleHead, Path]) -> None:

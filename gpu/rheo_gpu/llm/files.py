@@ -47,13 +47,18 @@ def load_head(path: str | Path, embeddings: Tensor) -> EagleHead:
         config = _config(json.loads(header["config"]))
     except (KeyError, TypeError, ValueError) as error:
         raise Unusable(f"{path}: its header has no sizes of a draft head ({error})") from error
+    if config.target_hidden != embeddings.shape[1]:
+        raise Unusable(
+            f"{path}: made for a target with hidden states of size {config.target_hidden}, but this one has "
+            f"{embeddings.shape[1]}"
+        )
     if tuple(embeddings.shape) != (config.target_vocab, config.hidden):
         raise Unusable(
             f"{path}: made for a target with {config.target_vocab} tokens and embeddings of size {config.hidden}, but "
             f"this one has {embeddings.shape[0]} and {embeddings.shape[1]}"
         )
-    if "d2t" not in tensors:
-        raise Unusable(f"{path}: no tensor d2t, expected the ids of the draft vocabulary")
+    if "d2t" not in tensors or tensors["d2t"].is_floating_point():
+        raise Unusable(f"{path}: no tensor d2t of integers, expected the ids of the draft vocabulary")
     lm_head = tensors.get("lm_head.weight")
     # Without its own lm_head a head reads the rows of the embeddings.
     head = EagleHead(config, tensors.pop("d2t").long(), embeddings, lm_head)
@@ -75,6 +80,8 @@ def fill(head: EagleHead, tensors: dict[str, Tensor], where: str) -> None:
             raise Unusable(
                 f"{where}: {name} has shape {tuple(tensors[name].shape)}, expected {tuple(wanted[name].shape)}"
             )
+        if not bool(tensors[name].isfinite().all()):
+            raise Unusable(f"{where}: {name} holds what is no finite number: is the file damaged?")
     head.load_state_dict({name: weight.float() for name, weight in tensors.items()}, strict=False)
 
 

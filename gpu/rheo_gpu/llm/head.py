@@ -43,6 +43,12 @@ class HeadConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise Unusable(f"{name} of a draft head is {value!r}, expected a whole number of at least 1")
+        if not all(type(layer) is int for layer in self.layers):
+            raise Unusable(f"a draft head that reads the hidden states {self.layers}, expected whole numbers")
+        for name in ("eps", "rope_theta"):
+            number = getattr(self, name)
+            if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < float("inf"):
+                raise Unusable(f"{name} of a draft head is {number!r}, expected a number of more than 0")
         if self.heads % self.kv_heads or self.head_size % 2 or not self.layers:
             raise Unusable(
                 f"a draft head with {self.heads} heads, {self.kv_heads} for keys, of size {self.head_size}, that reads "
