@@ -43,7 +43,7 @@ CLAIMS = (
     Claim(
         "RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree", "paper: 0.14 to 0.22", "1", M1, "top-K raw|match"
     ),
-    Claim("the same, a warmer law than the paper's main one", "here", "0.8", M1, "top-K raw|match"),
+    Claim("the same, a colder law than the paper's main one", "here", "0.8", M1, "top-K raw|match"),
     Claim("the same", "here", "0.6", M1, "top-K raw|match"),
     Claim("the same, with a draft law at temperature 1", "here", "0.8", M1_RAW, "top-K raw|match"),
     Claim("the same, with a draft law at temperature 1", "here", "0.6", M1_RAW, "top-K raw|match"),
@@ -84,8 +84,8 @@ def verdict(found: Sequence[Mean]) -> str:
     >>> verdict([Mean(0.3, 0.1, 9, 9), Mean(0.1, 0.1, 9, 9)])
     'holds in part'
     """
-    better = sum(mean.mean >= ENOUGH * mean.error for mean in found)
-    worse = sum(-mean.mean >= ENOUGH * mean.error for mean in found)
+    better = sum(mean.mean >= ENOUGH * mean.error for mean in found if mean.mean > 0)
+    worse = sum(-mean.mean >= ENOUGH * mean.error for mean in found if mean.mean < 0)
     if better and worse:
         return "mixed"
     if better:

@@ -63,6 +63,8 @@ def test_verdicts_follow_from_differences_and_errors() -> None:
     assert said(0.19, -0.19) == "cannot be told"
     assert said(-0.3, 0.1) == "does not hold"
     assert said(0.3, -0.3) == "mixed"
+    assert verdict([Mean(0.0, 0.0, 9, 9)] * 4) == "cannot be told"
+    assert verdict([Mean(0.3, 0.1, 9, 9), Mean(0.0, 0.0, 9, 9)]) == "holds in part"
 
 
 def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named() -> None:
