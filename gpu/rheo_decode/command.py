@@ -35,9 +35,9 @@ class Refused(Exception):
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="The same seed gives the same text."
 )
 @click.option("--tokens", type=click.IntRange(1), default=128, show_default=True, help="At most so many new tokens.")
-@click.option("--nodes", type=click.IntRange(1), help="Draft nodes N of a tree.  [default: 6]")
-@click.option("--slots", type=click.IntRange(1), help="Slots K of an expanded node.  [default: 4]")
-@click.option("--depth", type=click.IntRange(1), help="Layers D of draft nodes.  [default: 4; chain: 2]")
+@click.option("--nodes", type=click.IntRange(1), help="Draft nodes N of a tree.  [default: 3]")
+@click.option("--slots", type=click.IntRange(1), help="Slots K of an expanded node.  [default: 3]")
+@click.option("--depth", type=click.IntRange(1), help="Layers D of draft nodes.  [default: 2]")
 @click.option("--head", type=click.IntRange(0), help="Deterministic slots m.  [default: 1]")
 @click.option("--draft-temperature", type=float, help="Of the draft model.  [default: 1; chain: the target's]")
 @click.option("--threads", type=click.IntRange(1), help="Threads of torch.  [default: torch's own choice]")

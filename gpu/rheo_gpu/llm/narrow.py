@@ -31,7 +31,7 @@ def product(rows: Tensor, weight: Tensor) -> Tensor:
 
 def packed(weight: Tensor) -> Tensor | None:
     """The weights in the order of oneDNN, None where it cannot be had: on other devices, types or builds of torch."""
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not torch.backends.mkldnn.is_available():
+    if weight.device.type != "cpu" or weight.dtype != torch.float32:
         return None
     try:
         order: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), HINT)
@@ -62,7 +62,7 @@ class NarrowLinear(nn.Linear):
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         self.order = None  # moved or converted: the packed weights are those of before
-        return super()._apply(fn, recurse)
+        return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
 
 
 def pack(model: nn.Module) -> None:

@@ -18,6 +18,9 @@ from .narrow import narrow
 CHANGING = ("dynamic", "longrope")
 """Types of rotary positions whose angles are chosen by the largest position of a call."""
 
+TOLERANCE = {8: 1e-9, 4: 2e-4}
+"""By the bytes of a number: how far logits in a tree may be from those in a text, beside the largest. Others: 0.1."""
+
 
 class Seen(NamedTuple):
     """What a forward pass made of its tokens: hidden [R, T, H] after the last norm; features [R, T, F, H]."""
@@ -172,7 +175,7 @@ class Target:
             whole = torch.tensor([text[:-1] + [tree[step] for step in path]], device=self.device)
             expected = self.model(input_ids=whole).logits[0, -1]
             gap = float((found[node] - expected).abs().max())
-            if not gap <= 2e-2 * (1 + float(expected.abs().max())) * (50 if self.dtype.itemsize < 4 else 1) / 10:
+            if not gap <= TOLERANCE.get(self.dtype.itemsize, 0.1) * (1 + float(expected.abs().max())):
                 raise Unusable(
                     f"{type(self.model).__name__}: in a tree its logits differ by {gap:.2g} from those in a text; it "
                     "cannot be a target here"
