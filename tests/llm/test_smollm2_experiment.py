@@ -230,7 +230,8 @@ def test_the_program_measures_what_it_is_given(folder: Path, tmp_path: Path) -> 
     assert "contexts 4 at T = 1" in shown.output
     content = json.loads(out.read_text())
     assert [row[0] for row in content["temperatures"]["1"]["contexts"]] == [0, 0, 1, 1]
-    assert content["meta"]["plan"] == {"grid": "main", "seed": 0, "contexts": 2, "steps": 3, "draws": 1}
+    plan = {"grid": "main", "seed": 0, "contexts": 2, "steps": 3, "draws": 1, "temperatures": [1.0]}
+    assert content["meta"]["plan"] == plan
     again = program(folder, out)
     assert again.exit_code == 2
     assert "out.json exists" in again.output
