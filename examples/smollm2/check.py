@@ -2,9 +2,10 @@
 
 1. With the same tape, in float64, each step emits the tokens of the NumPy decoder, which reads the same rows of logits
    from a table: two implementations that share no code.
-2. The first two tokens after a prompt are drawn many times by the whole loop, cache and all, and compared with the
-   target's law, which is read from plain forward passes: cells are pairs of likely tokens, and the rest in groups.
-   How many draws that takes is planned (docs/statistics.md).
+2. The first two tokens after a text are drawn many times by the whole loop, cache and all, and compared with the
+   target's law, which is read from plain forward passes of the model as transformers loads it, with its own linear
+   layers and attention: cells are pairs of likely tokens, and the rest in groups. How many draws that takes is planned
+   (docs/statistics.md).
 3. The twin of 2: a decoder with a fault, which must be rejected.
 """
 
@@ -119,18 +120,18 @@ def same_as_reference(
     return emitted
 
 
-def law_of_two(target: Target, prompt: Sequence[int], temperature: float, head: int) -> tuple[dict[Any, Fraction], Any]:
+def law_of_two(model: Any, prompt: Sequence[int], temperature: float, head: int) -> tuple[dict[Any, Fraction], Any]:
     """The law of the first two tokens in cells, as fractions that sum to 1, and the cell of a pair of tokens.
 
     The `head` likeliest first tokens have cells of their own with each of the `head` likeliest tokens after them and
     one for the others; all other first tokens share one cell.
     """
-    first = _law(target, list(prompt), temperature)
+    first = _law(model, list(prompt), temperature)
     likely = first.argsort(descending=True, stable=True)[:head].tolist()
     law: dict[Any, Fraction] = {}
     seconds: dict[int, list[int]] = {}
     for token in likely:
-        second = _law(target, [*prompt, token], temperature)
+        second = _law(model, [*prompt, token], temperature)
         seconds[token] = second.argsort(descending=True, stable=True)[:head].tolist()
         p = Fraction(float(first[token]))
         for other in seconds[token]:
@@ -146,9 +147,9 @@ def law_of_two(target: Target, prompt: Sequence[int], temperature: float, head: 
     return {cell: mass for cell, mass in law.items() if mass > 0}, cell
 
 
-def _law(target: Target, text: list[int], temperature: float) -> Tensor:
-    """The target's law after a text, by the model's own forward pass."""
-    logits: Tensor = target.model(input_ids=torch.tensor([text])).logits[0, -1]
+def _law(model: Any, text: list[int], temperature: float) -> Tensor:
+    """The law of a model after a text, by its own forward pass."""
+    logits: Tensor = model(input_ids=torch.tensor([text])).logits[0, -1]
     return (logits.double() / temperature).softmax(-1)
 
 
@@ -203,10 +204,20 @@ def pair(model: Path, head: Path, dtype: torch.dtype) -> tuple[Target, EagleDraf
     return target, drafter
 
 
-def drawn(target: Target, drafter: Drafter, prompt: Sequence[int], eps: float, rows: int) -> None:
+def plain(model: Path) -> Any:
+    """The model as transformers loads it."""
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(
+        model, dtype=torch.float32, local_files_only=True, attn_implementation="eager"
+    ).eval()
+
+
+def drawn(model: Path, head: Path, prompt: Sequence[int], eps: float, rows: int) -> None:
     """Parts 2 and 3 on one prompt, at T = 1, in small trees."""
     with torch.inference_mode():
-        law, cell = law_of_two(target, prompt, 1.0, 4)
+        law, cell = law_of_two(plain(model), prompt, 1.0, 4)
+    target, drafter = pair(model, head, torch.float32)
 
     def test(name: str, case: str) -> str:
         pairs = first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), rows)
@@ -248,7 +259,7 @@ def main(model: Path, head: Path, prompts: int, steps: int, eps: float, rows: in
         for chat in chats
     ]
     compare(model, head, texts, steps)
-    drawn(*pair(model, head, torch.float32), tokenizer.encode(SHORT, add_special_tokens=False), eps, rows)
+    drawn(model, head, tokenizer.encode(SHORT, add_special_tokens=False), eps, rows)
 
 
 if __name__ == "__main__":

@@ -116,3 +116,13 @@ def test_every_option_that_the_page_names_exists() -> None:
 def test_the_prompts_are_many_and_all_different() -> None:
     lines = (EXAMPLE / "prompts_test.txt").read_text("utf-8").splitlines()
     assert len(set(lines)) == len(lines) >= 64
+
+
+def test_a_file_that_is_given_twice_is_refused() -> None:
+    import claims
+    import page
+
+    [path, *_] = map(str, page.acceptance())
+    run = CliRunner().invoke(claims.main, [path, path])
+    assert run.exit_code == 2
+    assert "repeats another one" in run.output

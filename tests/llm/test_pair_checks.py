@@ -58,7 +58,7 @@ def test_the_first_two_tokens_have_the_law_of_the_target(name: str) -> None:
     drafter = EagleDraft(tiny.head(target))
     [prompt] = tiny.texts(7)
     with torch.inference_mode():
-        law, cell = check.law_of_two(target, prompt, 1.0, 3)
+        law, cell = check.law_of_two(tiny.llama(), prompt, 1.0, 3)
     assert sum(law.values()) == 1
     pairs = check.first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), 500)
     assert_law_equal(lambda random, n: [cell(pair) for pair in pairs(random, n)], law, eps=0.1)
@@ -69,7 +69,7 @@ def test_a_decoder_with_a_fault_is_rejected() -> None:
     drafter = EagleDraft(tiny.head(target))
     [prompt] = tiny.texts(7)
     with torch.inference_mode():
-        law, cell = check.law_of_two(target, prompt, 1.0, 3)
+        law, cell = check.law_of_two(tiny.llama(), prompt, 1.0, 3)
     pairs = check.first_two(target, drafter, prompt, method("rheo", slots=3, depth=2, nodes=4), 500)
     with check.without_residual(), pytest.raises(LawMismatch):
         assert_law_equal(lambda random, n: [cell(pair) for pair in pairs(random, n)], law, eps=0.1)

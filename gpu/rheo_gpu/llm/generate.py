@@ -41,7 +41,7 @@ def generate(
 
     A text has the law of the target under `how`, whatever the draft model is. It ends behind its first stop token or
     after `limit` new tokens. seeds: one for each request, or s for s, s + 1 and so on; the same seed gives the same
-    text, whoever shares the batch.
+    text, whoever shares the batch, but for rounding: kernels may add up otherwise in a batch of another size.
 
     Raises `Unusable`, before the first step, for prompts, limits and seeds that cannot be used and for models that do
     not fit each other; and in a step if the target answers with logits that are no law.
