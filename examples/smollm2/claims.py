@@ -115,6 +115,9 @@ def table(parts: Sequence[Part]) -> list[str]:
 def main(files: tuple[Path, ...]) -> None:
     """Print what follows about each claim from FILES, all of them together."""
     found = [read(path) for path in files]
+    for i, (path, one) in enumerate(zip(files, found, strict=True)):
+        if one in found[:i]:
+            raise click.UsageError(f"{path} repeats another file, expected different measurements")
     parts = pooled([parts for _, parts in found])
     heads = len({meta["head"]["sha256"] for meta, _ in found})
     for part in parts:

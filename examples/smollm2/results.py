@@ -77,13 +77,7 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def pooled(files: Sequence[list[Part]]) -> list[Part]:
-    """The contexts of all files together, where all have a setting; a prompt is one cluster whatever the file.
-
-    Raises `click.UsageError` for two files that say the same.
-    """
-    for i, parts in enumerate(files):
-        if parts in files[:i]:
-            raise click.UsageError(f"file {i + 1} of {len(files)} repeats another one, expected different measurements")
+    """The contexts of all files together, where all have a setting; a prompt is one cluster whatever the file."""
     every: list[Part] = []
     for name in dict.fromkeys(part.temperature for parts in files for part in parts):
         parts = [part for each in files for part in each if part.temperature == name]

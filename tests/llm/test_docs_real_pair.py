@@ -125,4 +125,4 @@ def test_a_file_that_is_given_twice_is_refused() -> None:
     [path, *_] = map(str, page.acceptance())
     run = CliRunner().invoke(claims.main, [path, path])
     assert run.exit_code == 2
-    assert "repeats another one" in run.output
+    assert "repeats another file" in run.output

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from rheo_proof.audit.auditing import audit
 from rheo_proof.audit.verdict import Verdict
@@ -36,8 +37,6 @@ CALLS = 400
 
 def audited(peer: Peer, **options: Any) -> Verdict:
     """The verdict on a peer, with what it prints and warns of dropped."""
-    # Nothing is compiled: an audit interprets every operation.
-    os.environ["TORCHDYNAMO_DISABLE"] = "1"
     chosen = {
         "dtypes": ("float32",),
         "tables": TABLES,
@@ -47,7 +46,9 @@ def audited(peer: Peer, **options: Any) -> Verdict:
         **options,
         **peer.options,
     }
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    # Nothing is compiled: an audit interprets every operation.
+    eager = mock.patch.dict(os.environ, {"TORCHDYNAMO_DISABLE": "1"})
+    with eager, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         return audit(peer.function, peer.adapter, **chosen)
 
