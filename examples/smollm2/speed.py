@@ -11,11 +11,13 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
 import torch
 from check import pair
+from measure import chat
 from rheo_gpu.llm.generate import autoregressive, generate
 from rheo_gpu.llm.methods import method
 from rheo_gpu.llm.statistics import PARTS, Step, Totals
@@ -81,23 +83,10 @@ def ratio(own: Sequence[Totals], plain: Sequence[Totals]) -> tuple[float, float]
     return of(pairs), ((n - 1) / n * sum((x - mean) ** 2 for x in without)) ** 0.5
 
 
-def summed(parts: Sequence[Totals]) -> Totals:
-    total = Totals()
-    for part in parts:
-        total.steps += part.steps
-        total.tokens += part.tokens
-        total.emitted += part.emitted
-        for length, count in part.lengths.items():
-            total.lengths[length] = total.lengths.get(length, 0) + count
-        for name, seconds in part.seconds.items():
-            total.seconds[name] += seconds
-    return total
-
-
-def row(name: str, own: Sequence[Totals], plain: Sequence[Totals]) -> dict[str, object]:
-    """What is kept of a setting: milliseconds of a step, in all and by part."""
-    total = summed(own)
-    value, error = ratio(own, plain)
+def row(name: str, own: Sequence[list[Step]], plain: Sequence[list[Step]]) -> dict[str, object]:
+    """What is kept of a setting, from its steps by prompt: milliseconds of a step, in all and by part."""
+    total = Totals.of(chain.from_iterable(own))
+    value, error = ratio(*([Totals.of(steps) for steps in each] for each in (own, plain)))
     split = {part: round(1e3 * total.seconds[part] / total.steps, 2) for part in PARTS if part != "prefill"}
     return {
         "setting": name,
@@ -155,7 +144,7 @@ def main(
     lines = (HERE / "prompts_test.txt").read_text(encoding="utf-8").splitlines()[:prompts]
     model, drafter = pair(target, head, torch.float32)
     stop = [tokenizer.eos_token_id]
-    made: dict[str, list[Totals]] = {}
+    made: dict[str, list[list[Step]]] = {}
 
     def answers(text: list[int], seed: int) -> Iterator[tuple[str, Iterator[Step]]]:
         for setting in (None, *chosen):
@@ -174,14 +163,12 @@ def main(
                 yield setting.name, generate(model, drafter, [text], *sizes, limit=tokens, stop=stop, seeds=seed)
 
     for number, line in enumerate(track(["", *lines], description="prompts")):
-        chat = [{"role": "user", "content": line or lines[0]}]
-        text = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        encoded = tokenizer.encode(text, add_special_tokens=False)
+        [encoded] = chat(tokenizer, [line or lines[0]])
         for name, steps in answers(encoded, number):
-            totals = Totals.of(steps)
+            taken = list(steps)
             if line:  # the first one warms up
-                made.setdefault(name, []).append(totals)
-    rows = [row(name, totals, made["without a draft"]) for name, totals in made.items()]
+                made.setdefault(name, []).append(taken)
+    rows = [row(name, steps, made["without a draft"]) for name, steps in made.items()]
     show(rows, Console(width=150))
     if out is not None:
         about = {"prompts": len(lines), "tokens": tokens, "temperature": temperature, "threads": threads}

@@ -84,8 +84,6 @@ def _method(options: dict[str, Any]) -> Method:
             raise Unusable(f"--{unread[0].replace('_', '-')} does not go with --method {name}, which drafts nothing")
         name = "chain"
     given = {size: options[size] for size in ("nodes", "slots", "depth", "head") if options[size] is not None}
-    if name == "chain":
-        given = {"depth": 2, **given}
     heat = {key: options[key] for key in ("temperature", "top_p", "draft_temperature")}
     return method(name, **given, **heat)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -14,21 +11,10 @@ from rheo_gpu.llm.methods import METHODS, method
 
 from rheo_proof.stats.asserts import assert_law_equal
 from rheo_proof.stats.verdict import LawMismatch
+from tests.benchmark_files import load
 from tests.llm import tiny
 
-
-def example(name: str) -> ModuleType:
-    path = Path(__file__).resolve().parents[2] / "examples" / "smollm2" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"smollm2_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-check = example("check")
+check = load("check", Path(__file__).resolve().parents[2] / "examples" / "smollm2")
 
 
 @pytest.mark.parametrize("name", METHODS)

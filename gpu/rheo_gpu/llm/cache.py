@@ -24,6 +24,7 @@ class Block:
         self.layers = layers
         self.lengths = torch.zeros(batch, dtype=torch.int64, device=device)
         self.end, self.width = 0, 0
+        self.seen = torch.zeros(batch, 0, 0, dtype=torch.bool, device=device)
         self._block: Tensor | None = None
 
     def begin(self, width: int) -> None:
@@ -37,6 +38,22 @@ class Block:
         self.width += width
         if self._block is not None and self._block.shape[4] <= self.end + self.width:
             self._block = self._grown(self._block, self.end + self.width)
+
+    def branch(self, parents: Tensor, first: bool) -> Tensor:
+        """Make room for a layer [R, W] of a draft tree, below `parents` in the layer before; the `first` begins a tree.
+
+        Which of the tree's entries a node sees, its own last: [R, W, entries], itself and the nodes above it.
+        """
+        batch, width = parents.shape
+        itself = torch.eye(width, dtype=torch.bool, device=parents.device).expand(batch, -1, -1)
+        if first:
+            self.begin(width)
+            self.seen = itself
+        else:
+            self.extend(width)
+            index = parents.clamp(min=0)[..., None].expand(-1, -1, self.seen.shape[-1])
+            self.seen = torch.cat([self.seen.gather(1, index), itself], -1)
+        return self.seen
 
     def write(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Put new entries [R, heads, n, size] at the end of the room; all keys and values up to there.

@@ -29,7 +29,6 @@ class EagleDraft:
         self.block = Block(1, len(first), self.device)
         self.root = self.head.embeddings.new_zeros(len(first), 1, self.head.config.hidden)
         self.states = self.root
-        self.above: Tensor | None = None
 
     def follow(self, tokens: Tensor, counts: Tensor, features: Tensor) -> None:
         """The texts went on with tokens[r, :counts[r]]; features [R, n, F, H] are of the tokens before them."""
@@ -56,24 +55,17 @@ class EagleDraft:
         """Logits [R, W, Vd] after the nodes of a layer; layer 0 is the last token of each text."""
         head = self.head
         if not layer.layer:
-            self.states, self.above = self.root, None
+            self.states = self.root
             return head.logits(self.root)
-        batch, width = layer.tokens.shape
+        width = layer.tokens.shape[1]
         ids = layer.tokens.clamp(min=0)
         ids = ids if self.tokens is None else self.tokens[ids]
         parents = layer.parents.clamp(min=0)
         states = self.states.gather(1, parents[..., None].expand(-1, -1, self.states.shape[-1]))
         positions = (self.block.lengths[:, None] + layer.layer - 1).expand(-1, width)
         embedded, q, k, v = head.entries(ids, states, positions)
-        itself = torch.eye(width, dtype=torch.bool, device=self.device).expand(batch, -1, -1)
-        if self.above is None:
-            self.block.begin(width)
-            self.above = itself
-        else:
-            self.block.extend(width)
-            seen = self.above.gather(1, parents[..., None].expand(-1, -1, self.above.shape[-1]))
-            self.above = torch.cat([seen, itself], -1)
+        seen = self.block.branch(parents, layer.layer == 1)
         keys, values = self.block.write(0, k, v)
-        mask = torch.cat([self.block.prefix()[:, None].expand(-1, width, -1), self.above], -1)[:, None]
+        mask = torch.cat([self.block.prefix()[:, None].expand(-1, width, -1), seen], -1)[:, None]
         self.states = head.output(states, embedded, attention(q, keys, values, attn_mask=mask, enable_gqa=True))
         return head.logits(self.states)

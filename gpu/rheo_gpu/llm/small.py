@@ -32,7 +32,6 @@ class SmallDraft:
         self.most: int | None = getattr(model.model.config, "max_position_embeddings", None)
         self.state: State
         self.last = torch.zeros(0)
-        self.paths = torch.zeros(0, dtype=torch.bool)
 
     @classmethod
     def load(cls, folder: str | Path, dtype: torch.dtype = torch.float32) -> SmallDraft:
@@ -69,17 +68,9 @@ class SmallDraft:
         return self.model.logits(self._read_layer(layer))
 
     def _read_layer(self, layer: Layer) -> Tensor:
-        batch, width = layer.tokens.shape
-        block = self.state.block
-        itself = torch.eye(width, dtype=torch.bool, device=layer.tokens.device).expand(batch, -1, -1)
-        if layer.layer == 1:
-            block.begin(width)
-            self.paths = itself
-        else:
-            block.extend(width)
-            above = self.paths.gather(1, layer.parents[..., None].expand(-1, -1, self.paths.shape[-1]))
-            self.paths = torch.cat([above, itself], -1)
+        width, block = layer.tokens.shape[1], self.state.block
+        seen = block.branch(layer.parents, layer.layer == 1)
         if self.most is not None and block.end + layer.layer > self.most:
             raise Unusable(f"a draft of {block.end + layer.layer} tokens with a model of {self.most} positions")
         positions = (self.state.lengths + layer.layer - 1)[:, None].expand(-1, width)
-        return self.model.read(self.state, layer.tokens, positions, self.paths).hidden
+        return self.model.read(self.state, layer.tokens, positions, seen).hidden
