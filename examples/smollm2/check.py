@@ -25,12 +25,12 @@ import click
 import numpy as np
 import rheo_reference
 import torch
-from rheo_gpu import Config, Layer, Processing, Tape, draft_trees, verify
+from pair import PROMPTS, chats, lines, load, tokenizer_of
+from rheo_gpu import Config, Layer, Processing, Tape, verify
 from rheo_gpu.llm.drafter import Drafter
-from rheo_gpu.llm.eagle import EagleDraft
-from rheo_gpu.llm.files import load_head
 from rheo_gpu.llm.generate import generate
 from rheo_gpu.llm.methods import METHODS, Method, method
+from rheo_gpu.llm.step import begun, drafted, followed, kept, read_trees
 from rheo_gpu.llm.target import Target
 from torch import Tensor
 
@@ -83,19 +83,13 @@ def same_as_reference(
         **sizes, **{n: rheo_reference.Processing(t) for n, t in zip(("target", "draft"), temperatures, strict=True)}
     )
     random = torch.Generator().manual_seed(seed)
-    state, seen = target.begin([prompt])
-    drafter.begin(torch.tensor(prompt[:1]))
-    drafter.follow(torch.tensor([prompt[1:]]), torch.tensor([len(prompt) - 1]), seen.features)
+    state = begun(target, drafter, [prompt])
     last, emitted = torch.tensor([prompt[-1]]), 0
     for step in range(steps):
         tape = Tape.fill(config, 1, random)
         draft = Recorded(drafter, target.vocab)
-        trees = draft_trees(draft, config, tape, how_draft)
-        if drafter.tokens is not None:
-            trees = trees.mapped(drafter.tokens, target.vocab)
-        tokens = torch.where(trees.tokens >= 0, trees.tokens, last[:, None])
-        positions = trees.position_ids(state.block.lengths + 1)
-        seen = target.forward(state, tokens, positions, trees.ancestor_mask())
+        trees = drafted(drafter, target.vocab, config, tape, how_draft, draft)
+        seen = read_trees(target, state, trees, last)
         logits = target.logits(seen.hidden).double()
         out = verify(trees, logits, config, tape, how)
         rows = {
@@ -113,9 +107,7 @@ def same_as_reference(
         string = tuple(out.tokens[0, : out.lengths[0]].tolist())
         if string != expected.tokens:
             raise AssertionError(f"step {step}: {string}, but the NumPy decoder emits {expected.tokens}")
-        target.keep(state, out.keep)
-        at = out.keep.clamp(min=0)[:, :, None, None].expand(-1, -1, *seen.features.shape[2:])
-        drafter.follow(out.tokens, out.lengths, seen.features.gather(1, at))
+        followed(drafter, seen, out, *kept(target, state, out))
         last, emitted = out.last, emitted + len(string)
     return emitted
 
@@ -184,7 +176,7 @@ def without_residual() -> AbstractContextManager[Any]:
 @torch.inference_mode()
 def compare(model: Path, head: Path, prompts: Sequence[Sequence[int]], steps: int) -> None:
     """Part 1, for all methods, on several prompts."""
-    target, drafter = pair(model, head, torch.float64)
+    target, drafter = load(model, head, torch.float64)
     for name in METHODS:
         for temperature in (1.0, 0.6):
             of = method(name, temperature=temperature, slots=10, depth=7, nodes=30)
@@ -194,14 +186,6 @@ def compare(model: Path, head: Path, prompts: Sequence[Sequence[int]], steps: in
                 for seed, prompt in enumerate(prompts)
             )
             print(f"{name} at T = {temperature}: {emitted} tokens in {steps * len(prompts)} steps, all as in NumPy")
-
-
-def pair(model: Path, head: Path, dtype: torch.dtype) -> tuple[Target, EagleDraft]:
-    """The target, and the head that drafts for it."""
-    target = Target.load(model, dtype)
-    drafter = EagleDraft(load_head(head, target.embeddings.detach()))
-    target.layers = drafter.layers
-    return target, drafter
 
 
 def plain(model: Path) -> Any:
@@ -217,7 +201,7 @@ def drawn(model: Path, head: Path, prompt: Sequence[int], eps: float, rows: int)
     """Parts 2 and 3 on one prompt, at T = 1, in small trees."""
     with torch.inference_mode():
         law, cell = law_of_two(plain(model), prompt, 1.0, 4)
-    target, drafter = pair(model, head, torch.float32)
+    target, drafter = load(model, head)
 
     def test(name: str, case: str) -> str:
         pairs = first_two(target, drafter, prompt, method(name, slots=3, depth=2, nodes=4), rows)
@@ -246,18 +230,9 @@ def drawn(model: Path, head: Path, prompt: Sequence[int], eps: float, rows: int)
 @click.option("--threads", default=os.cpu_count() or 1, show_default=True)
 def main(model: Path, head: Path, prompts: int, steps: int, eps: float, rows: int, threads: int) -> None:
     """Compare the torch decoder on MODEL and HEAD with the NumPy decoder, and what it emits with the target's law."""
-    from transformers import AutoTokenizer
-
     torch.set_num_threads(threads)
-    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
-    lines = (Path(__file__).parent / "prompts_test.txt").read_text(encoding="utf-8").splitlines()
-    chats = [[{"role": "user", "content": line}] for line in lines[: max(1, prompts)]]
-    texts = [
-        tokenizer.encode(
-            tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True), add_special_tokens=False
-        )
-        for chat in chats
-    ]
+    tokenizer = tokenizer_of(model)
+    texts = chats(tokenizer, lines(PROMPTS)[: max(1, prompts)])
     compare(model, head, texts, steps)
     drawn(model, head, tokenizer.encode(SHORT, add_special_tokens=False), eps, rows)
 

@@ -9,6 +9,7 @@ import torch
 from rheo_gpu import Config, Processing, Tape, Trees, draft_trees, verify
 from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.reach import levels, reach
+from rheo_gpu.llm.step import begun, drafted, followed, kept, read_trees
 from rheo_gpu.llm.union import Union, joined, laws_at
 from settings import DEPTH, Draft
 from torch import Tensor
@@ -33,10 +34,7 @@ class Text:
 
     def __init__(self, pair: Pair, prompt: Sequence[int]) -> None:
         self.pair, self.last, self.emitted = pair, prompt[-1], list[int]()
-        self.state, seen = pair.target.begin([prompt])
-        pair.draft.begin(torch.tensor(prompt[:1]))
-        read = torch.tensor([prompt[1:]], dtype=torch.int64)
-        pair.draft.follow(read, torch.tensor([read.shape[1]]), seen.features)
+        self.state = begun(pair.target, pair.draft, [prompt])
 
     @property
     def length(self) -> int:
@@ -47,16 +45,12 @@ class Text:
         """Decode one step: the emitted tokens, to the first stop token."""
         target, draft, how = self.pair.target, self.pair.draft, Processing(temperature)
         tape = Tape.fill(WRITES, 1, generator)
-        trees = draft_trees(draft, WRITES, tape, how)
-        if draft.tokens is not None:
-            trees = trees.mapped(draft.tokens, target.vocab)
-        seen = self._read(trees.tokens, trees.position_ids(self.state.lengths + 1), trees.ancestor_mask())
+        trees = drafted(draft, target.vocab, WRITES, tape, how)
+        seen = read_trees(target, self.state, trees, torch.tensor([self.last]))
         out = verify(trees, target.logits(seen.hidden), WRITES, tape, how)
         if bool(out.broken.any()):
             raise Unusable("the target answered with a row that is no law, expected finite logits")
-        target.keep(self.state, out.keep)
-        rows = out.keep.clamp(min=0)
-        draft.follow(out.tokens, out.lengths, seen.features[torch.arange(1)[:, None], rows])
+        followed(draft, seen, out, *kept(target, self.state, out))
         tokens: list[int] = out.tokens[0, : int(out.lengths[0])].tolist()
         self.last = tokens[-1]
         self.emitted.append(len(tokens))
@@ -73,15 +67,11 @@ class Text:
         trees = [draft_trees(draft, d.config, tape, Processing(d.temperature)) for d in drafts for tape in tapes]
         nodes = Union.of(trees)
         tokens = nodes.tokens if draft.tokens is None else draft.tokens[nodes.tokens.clamp(min=0)]
-        tokens = torch.where(nodes.tokens >= 0, tokens, -1)[None]
-        seen = self._read(tokens, self.state.lengths[:, None] + nodes.depths, nodes.mask())
+        tokens = torch.where(nodes.tokens >= 0, tokens, self.last)[None]
+        seen = target.forward(self.state, tokens, self.state.lengths[:, None] + nodes.depths, nodes.mask())
         target.keep(self.state, torch.full((1, 1), -1))
         p = laws_at(seen.hidden[0], target.logits, Processing(temperature), draft.tokens)[None]
         return _by_setting(drafts, trees, nodes.rows, p, len(tapes))
-
-    def _read(self, tokens: Tensor, positions: Tensor, mask: Tensor) -> Any:
-        tokens = torch.where(tokens >= 0, tokens, self.last)
-        return self.pair.target.forward(self.state, tokens, positions, mask)
 
 
 def _by_setting(

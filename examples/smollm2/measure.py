@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import click
 import torch
 from contexts import WRITES, Pair, Text
+from pair import PROMPTS, chats, lines, load, tokenizer_of
 from rheo_gpu import Tape
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -34,7 +35,6 @@ from torch import Tensor
 FORMAT = "rheo-acceptance/1"
 UNIT, LEVEL_UNIT = 1e-4, 1e-6
 """Of E[tau] at a context, and of sums of acceptance by level: whole numbers, so that a continued run adds up alike."""
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -152,30 +152,11 @@ def measure(
     return results.content
 
 
-def load(target: Path, head: Path) -> tuple[Pair, Any]:
-    """The pair of two files, and the tokenizer. Raises `Unusable`."""
-    from rheo_gpu.llm.eagle import EagleDraft
-    from rheo_gpu.llm.files import load_head
-    from rheo_gpu.llm.target import Target
-    from transformers import AutoTokenizer
-
-    model = Target.load(target)
-    draft = EagleDraft(load_head(head, model.embeddings.detach()))
-    tokenizer = AutoTokenizer.from_pretrained(target, local_files_only=True)
-    return Pair(Target(model.model, draft.layers), draft, frozenset({tokenizer.eos_token_id})), tokenizer
-
-
-def chat(tokenizer: Any, lines: Sequence[str]) -> list[list[int]]:
-    """Each line as the first turn of a dialogue."""
-    turns = ([{"role": "user", "content": line}] for line in lines)
-    return [list(tokenizer.apply_chat_template(t, add_generation_prompt=True)["input_ids"]) for t in turns]
-
-
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="A new JSON file.")
-@click.option("--prompts", default=HERE / "prompts_test.txt", type=click.Path(exists=True, path_type=Path))
+@click.option("--prompts", default=PROMPTS, type=click.Path(exists=True, path_type=Path))
 @click.option("--most", type=click.IntRange(1), help="Only the first so many prompts.")
 @click.option("--contexts", default=7, show_default=True, type=click.IntRange(1), help="Of each prompt.")
 @click.option("--steps", default=40, show_default=True, type=click.IntRange(1), help="Steps they are chosen from.")
@@ -209,25 +190,27 @@ def main(
         raise click.UsageError(f"{out}: the folder {out.parent} does not exist")
     if contexts > steps:
         raise click.UsageError(f"--contexts is {contexts}, expected at most --steps, {steps}")
-    lines = [line.strip() for line in prompts.read_text("utf-8").splitlines() if line.strip()][:most]
-    if not lines:
+    questions = lines(prompts)[:most]
+    if not questions:
         raise click.UsageError(f"{prompts} is empty, expected a prompt on each line")
     from rheo_gpu.llm.errors import Unusable
 
     try:
-        pair, tokenizer = load(target, head)
+        model, draft = load(target, head)
     except Unusable as error:
         raise click.UsageError(str(error)) from None
+    tokenizer = tokenizer_of(target)
+    pair = Pair(model, draft, frozenset({tokenizer.eos_token_id}))
     temperatures = temperatures or TEMPERATURES[grid]
     plan = Plan(grid, seed, contexts, steps, draws, temperatures)
     meta = {
-        "command": f"measure.py --target {target.name} --head {head.name} --prompts {prompts.name} --most {len(lines)} "
-        f"--contexts {contexts} --steps {steps} --draws {draws} --grid {grid}"
+        "command": f"measure.py --target {target.name} --head {head.name} --prompts {prompts.name} "
+        f"--most {len(questions)} --contexts {contexts} --steps {steps} --draws {draws} --grid {grid}"
         + "".join(f" --temperature {t:g}" for t in temperatures)
         + f" --seed {seed}",
         "head": {"file": head.name, "sha256": hashlib.sha256(head.read_bytes()).hexdigest()},
         "target": {"folder": target.name, "config": json.loads((target / "config.json").read_text())["architectures"]},
-        "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()},
+        "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(questions).encode()).hexdigest()},
         "sizes": {"slots": SLOTS, "depth": DEPTH, "text": {"nodes": WRITES.nodes, "head": WRITES.head}},
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "threads": torch.get_num_threads(),
@@ -235,8 +218,8 @@ def main(
     begin = time.monotonic()
     try:
         with _bar() as bar:
-            task = bar.add_task("", total=len(lines) * len(temperatures))
-            prompt_tokens = chat(tokenizer, lines)
+            task = bar.add_task("", total=len(questions) * len(temperatures))
+            prompt_tokens = chats(tokenizer, questions)
             content = measure(
                 pair, prompt_tokens, plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
             )

@@ -16,17 +16,14 @@ from pathlib import Path
 
 import click
 import torch
-from check import pair
-from measure import chat
+from pair import PROMPTS, chats, load, tokenizer_of
+from pair import lines as prompts_of
 from rheo_gpu.llm.generate import autoregressive, generate
 from rheo_gpu.llm.methods import method
 from rheo_gpu.llm.statistics import PARTS, Step, Totals
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from transformers import AutoTokenizer
-
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -140,9 +137,9 @@ def main(
     chosen = [setting for setting in SETTINGS if not only or setting.name in only]
     if unknown := set(only) - {setting.name for setting in SETTINGS}:
         raise click.UsageError(f"no setting {sorted(unknown)[0]!r}, expected {', '.join(s.name for s in SETTINGS)}")
-    tokenizer = AutoTokenizer.from_pretrained(target, local_files_only=True)
-    lines = (HERE / "prompts_test.txt").read_text(encoding="utf-8").splitlines()[:prompts]
-    model, drafter = pair(target, head, torch.float32)
+    tokenizer = tokenizer_of(target)
+    lines = prompts_of(PROMPTS)[:prompts]
+    model, drafter = load(target, head)
     stop = [tokenizer.eos_token_id]
     made: dict[str, list[list[Step]]] = {}
 
@@ -163,7 +160,7 @@ def main(
                 yield setting.name, generate(model, drafter, [text], *sizes, limit=tokens, stop=stop, seeds=seed)
 
     for number, line in enumerate(track(["", *lines], description="prompts")):
-        [encoded] = chat(tokenizer, [line or lines[0]])
+        [encoded] = chats(tokenizer, [line or lines[0]])
         for name, steps in answers(encoded, number):
             taken = list(steps)
             if line:  # the first one warms up

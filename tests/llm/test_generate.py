@@ -10,6 +10,7 @@ import pytest
 import torch
 from rheo_gpu import Processing, Tape
 from rheo_gpu.llm import generate as loop
+from rheo_gpu.llm import step as one_step
 from rheo_gpu.llm.eagle import EagleDraft
 from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.generate import autoregressive, generate
@@ -115,8 +116,8 @@ def test_every_step_reads_a_fresh_tape_and_no_two_requests_share_one(
 ) -> None:
     drafted: list[Tape] = []
     verified: list[Tape] = []
-    draft_trees, verify = loop.draft_trees, loop.verify
-    monkeypatch.setattr(loop, "draft_trees", lambda d, c, tape, *a: drafted.append(tape) or draft_trees(d, c, tape, *a))
+    draft, verify = one_step.draft_trees, loop.verify
+    monkeypatch.setattr(one_step, "draft_trees", lambda d, c, tape, *a: drafted.append(tape) or draft(d, c, tape, *a))
     monkeypatch.setattr(loop, "verify", lambda t, x, c, tape, h: verified.append(tape) or verify(t, x, c, tape, h))
     decode(target, drafters["near"], "rheo")
     assert len(verified) > 5
@@ -131,7 +132,7 @@ def test_a_tape_that_is_read_twice_would_be_noticed(
     config = method("rheo", **SIZES).config
     stale = Tape.fill(config, len(PROMPTS), torch.Generator().manual_seed(0))
     monkeypatch.setattr(loop.Texts, "tape", lambda self, config: stale)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="assert"):
         test_every_step_reads_a_fresh_tape_and_no_two_requests_share_one(target, drafters, monkeypatch)
 
 
@@ -197,8 +198,10 @@ def test_a_draft_model_is_told_the_hidden_states_of_the_tokens_before(target: An
 
 
 def test_hidden_states_of_other_tokens_would_be_noticed(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = loop._rows
-    monkeypatch.setattr(loop, "_rows", lambda features, nodes: rows(features, (nodes - 1)))
+    right = loop.followed
+    monkeypatch.setattr(
+        loop, "followed", lambda draft, seen, out, keep, counts: right(draft, seen, out, keep - 1, counts)
+    )
     with pytest.raises(AssertionError, match="not close"):
         test_a_draft_model_is_told_the_hidden_states_of_the_tokens_before(target)
 
@@ -275,6 +278,19 @@ def test_a_draft_model_that_has_a_token_twice_is_refused(target: Any, ids: list[
         generate(target, drafter, PROMPTS, *method("rheo"))
 
 
+def test_a_draft_model_with_fewer_positions_than_the_text_needs_is_refused_at_once(target: Any) -> None:
+    """Not in the middle of the text, where its positions would run out."""
+    short = plain_target(0)
+    draft = SmallDraft(short)
+    needed = len(PROMPTS[0]) + LIMIT + SIZES["depth"]
+    how = method("rheo", **SIZES)
+    draft.positions = needed
+    assert len(texts(generate(target, draft, PROMPTS[:1], *how, limit=LIMIT), 1)[0]) == LIMIT
+    draft.positions = needed - 1
+    with pytest.raises(Unusable, match=f"take {needed} positions of the draft model's {needed - 1}"):
+        generate(target, draft, PROMPTS[:1], *how, limit=LIMIT)
+
+
 def test_a_text_that_has_ended_stays_within_the_positions_of_the_target() -> None:
     """With a table of positions it would else be read beyond its end while others of the batch go on."""
     torch.manual_seed(0)
@@ -320,5 +336,9 @@ def test_the_methods_are_what_their_names_say() -> None:
     ):
         with pytest.raises(Unusable):
             method(**wrong)
+    with pytest.raises(Unusable, match="make more than 1,000,000 candidates"):
+        method("rheo", slots=200_000)
+    with pytest.raises(Unusable, match="make more than 1,000,000 candidates"):
+        method("chain", depth=10**12)
     with pytest.raises(Unusable, match="temperature"):
         method("rheo", temperature=-1.0)

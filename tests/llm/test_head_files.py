@@ -96,6 +96,8 @@ def test_a_head_file_that_does_not_fit_is_refused_in_one_line(
         ({"eps": "x"}, "eps of a draft head is 'x'"),
         ({"rope_theta": 0}, "rope_theta of a draft head is 0"),
         ({"layers": [1.5, 2, 3]}, r"reads the hidden states \(1.5, 2, 3\)"),
+        ({"intermediate": 2**30}, r"down_proj\.weight has shape \(32, \d+\), expected \(32, 1073741824\)"),
+        ({"intermediate": 10**13}, "intermediate of a draft head is 10000000000000, expected a whole number from 1 to"),
         ({"target_hidden": 16}, "hidden states of size 16, but this one has 32"),
     ],
 )

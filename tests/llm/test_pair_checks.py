@@ -14,7 +14,9 @@ from rheo_proof.stats.verdict import LawMismatch
 from tests.benchmark_files import load
 from tests.llm import tiny
 
-check = load("check", Path(__file__).resolve().parents[2] / "examples" / "smollm2")
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "smollm2"
+load("pair", EXAMPLE)
+check = load("check", EXAMPLE)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -241,6 +241,21 @@ def test_products_of_few_rows_are_those_of_a_linear_layer() -> None:
     torch.testing.assert_close(layer(rows), expected)
 
 
+def test_packed_weights_that_have_changed_are_not_used() -> None:
+    layer = NarrowLinear(5, 7, bias=False)
+    layer.pack()
+    assert layer.order is not None, "the packed weights of oneDNN, which this build of torch has on a CPU"
+    with torch.no_grad():
+        rows = torch.randn(3, 5)
+        torch.testing.assert_close(layer(rows), rows @ layer.weight.t())
+        for change in (lambda: layer.weight.mul_(2), lambda: layer.load_state_dict({"weight": torch.ones(7, 5)})):
+            change()
+            torch.testing.assert_close(layer(rows), rows @ layer.weight.t())
+        layer.pack()
+        layer.weight = torch.nn.Parameter(torch.zeros(7, 5))
+        torch.testing.assert_close(layer(rows), torch.zeros(3, 7))
+
+
 def test_a_block_grows_without_losing_entries() -> None:
     block = Block(1, 2)
     random = torch.Generator().manual_seed(0)

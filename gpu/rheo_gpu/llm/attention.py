@@ -30,18 +30,28 @@ def grouped(
     **more: Any,
 ) -> tuple[Tensor, None]:
     """query [R, heads, T, size], key and value [R, kv_heads, S, size], mask [R, 1, T, S] added: [R, T, heads, size]."""
-    batch, heads, width, size = query.shape
-    if attention_mask is None or width > MOST or dropout:
+    if attention_mask is None or query.shape[2] > MOST or dropout:
         out, _ = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
         )
         return out, None
+    found = shared(query, key, value, attention_mask[..., : key.shape[2]], scaling)
+    return found.transpose(1, 2).contiguous(), None
+
+
+def shared(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float | None = None) -> Tensor:
+    """query [R, heads, T, size], key and value [R, kv_heads, S, size], mask [R, 1, T, S] added: [R, heads, T, size]."""
+    batch, heads, width, size = query.shape
     few, seen = key.shape[1], key.shape[2]
     together = query.reshape(batch, few, heads // few * width, size)
     scores = together @ key.transpose(-1, -2) * (size**-0.5 if scaling is None else scaling)
-    scores = scores.view(batch, few, -1, width, seen) + attention_mask[:, :, None, :, :seen]
-    weights = scores.softmax(-1).view(batch, few, -1, seen)
-    return (weights @ value).view(batch, heads, width, size).transpose(1, 2).contiguous(), None
+    scores = scores.view(batch, few, -1, width, seen) + mask[:, :, None]
+    return (scores.softmax(-1).view(batch, few, -1, seen) @ value).view(batch, heads, width, size)
+
+
+def added(seen: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask [R, T, S] of what is seen, in numbers to add to scores: [R, 1, T, S]."""
+    return torch.zeros_like(seen, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
 
 AttentionInterface.register(NAME, grouped)

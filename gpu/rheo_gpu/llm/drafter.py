@@ -14,7 +14,8 @@ class Drafter(Protocol):
 
     vocab: Vd, how many tokens it answers about. tokens [Vd]: their ids in the vocabulary of the target, increasing;
     None if they are the same. layers: which hidden states of the target it wants, indices into `hidden_states` of a
-    Hugging Face model; () for none.
+    Hugging Face model; () for none. positions: how long a text can be for it, draft nodes included; None if it has no
+    limit.
 
     A tree is drafted by calls for its layers, in order, between two calls of `follow`. What was drafted is forgotten
     with the next `follow`: only the text stays.
@@ -28,6 +29,9 @@ class Drafter(Protocol):
 
     @property
     def layers(self) -> tuple[int, ...]: ...
+
+    @property
+    def positions(self) -> int | None: ...
 
     def begin(self, first: Tensor) -> None:
         """Forget everything. New texts begin with these tokens [R]."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention as attention
+from torch.nn.functional import scaled_dot_product_attention
 
 from ..tree import Layer
+from .attention import MOST, added, shared
 from .cache import Block
 from .head import EagleHead
 from .narrow import pack
@@ -14,6 +15,8 @@ from .narrow import pack
 
 class EagleDraft:
     """A drafter (see drafter.py) for a batch of texts. Nodes of a tree see the text and the nodes above them."""
+
+    positions: int | None = None
 
     def __init__(self, head: EagleHead) -> None:
         self.head = head.eval()
@@ -40,11 +43,7 @@ class EagleDraft:
         place = torch.arange(width, device=self.device)
         states = head.joined(features.to(self.root.dtype))
         embedded, q, k, v = head.entries(tokens.clamp(min=0), states, block.lengths[:, None] + place)
-        keys, values = block.write(0, k, v)
-        among = (place <= place[:, None]).expand(batch, -1, -1)
-        mask = torch.cat([block.prefix()[:, None].expand(-1, width, -1), among], -1)[:, None]
-        found = attention(q, keys, values, attn_mask=mask, enable_gqa=True)
-        out = head.output(states, embedded, found)
+        out = head.output(states, embedded, self._attended(q, k, v, (place <= place[:, None]).expand(batch, -1, -1)))
         last = (counts - 1).clamp(min=0)
         self.root = torch.where(
             (counts > 0)[:, None, None], out[torch.arange(batch, device=self.device), last][:, None], self.root
@@ -65,7 +64,13 @@ class EagleDraft:
         positions = (self.block.lengths[:, None] + layer.layer - 1).expand(-1, width)
         embedded, q, k, v = head.entries(ids, states, positions)
         seen = self.block.branch(parents, layer.layer == 1)
-        keys, values = self.block.write(0, k, v)
-        mask = torch.cat([self.block.prefix()[:, None].expand(-1, width, -1), seen], -1)[:, None]
-        self.states = head.output(states, embedded, attention(q, keys, values, attn_mask=mask, enable_gqa=True))
+        self.states = head.output(states, embedded, self._attended(q, k, v, seen))
         return head.logits(self.states)
+
+    def _attended(self, q: Tensor, k: Tensor, v: Tensor, seen: Tensor) -> Tensor:
+        """What new entries find in the text and, by `seen` [R, T, n], in the n entries behind it, their own last."""
+        keys, values = self.block.write(0, k, v)
+        whole = torch.cat([self.block.prefix()[:, None].expand(-1, q.shape[2], -1), seen], -1)
+        if q.shape[2] > MOST:
+            return scaled_dot_product_attention(q, keys, values, attn_mask=whole[:, None], enable_gqa=True)
+        return shared(q, keys, values, added(whole, q.dtype))

@@ -61,28 +61,33 @@ def load_head(path: str | Path, embeddings: Tensor) -> EagleHead:
         raise Unusable(f"{path}: no tensor d2t of integers, expected the ids of the draft vocabulary")
     lm_head = tensors.get("lm_head.weight")
     # Without its own lm_head a head reads the rows of the embeddings.
-    head = EagleHead(config, tensors.pop("d2t").long(), embeddings, lm_head)
-    fill(head, tensors, str(path))
-    return head.to(embeddings.dtype).requires_grad_(False)
+    return filled(config, tensors.pop("d2t").long(), embeddings, lm_head, tensors, str(path))
 
 
-def fill(head: EagleHead, tensors: dict[str, Tensor], where: str) -> None:
-    """Put tensors into a head, all of them and each of its shape. Raises `Unusable`."""
-    wanted = {
-        name: weight for name, weight in head.state_dict().items() if not (head.tied and name == "lm_head.weight")
-    }
+def filled(
+    config: HeadConfig, d2t: Tensor, embeddings: Tensor, lm_head: Tensor | None, tensors: dict[str, Tensor], where: str
+) -> EagleHead:
+    """A head of these tensors, all of them and each of its shape, in the precision of the embeddings.
+
+    Nothing is made before the sizes are known to be those of the tensors. Raises `Unusable`.
+    """
+    with torch.device("meta"):
+        shapes = EagleHead(config, d2t, embeddings, lm_head).state_dict()
+    wanted = {name: tuple(weight.shape) for name, weight in shapes.items()}
+    if lm_head is None:
+        del wanted["lm_head.weight"]
     for name in sorted(wanted.keys() | tensors.keys()):
         if name not in tensors:
-            raise Unusable(f"{where}: no tensor {name}, expected one of shape {tuple(wanted[name].shape)}")
+            raise Unusable(f"{where}: no tensor {name}, expected one of shape {wanted[name]}")
         if name not in wanted:
             raise Unusable(f"{where}: a tensor {name} that a draft head does not have")
-        if tensors[name].shape != wanted[name].shape:
-            raise Unusable(
-                f"{where}: {name} has shape {tuple(tensors[name].shape)}, expected {tuple(wanted[name].shape)}"
-            )
+        if tensors[name].shape != wanted[name]:
+            raise Unusable(f"{where}: {name} has shape {tuple(tensors[name].shape)}, expected {wanted[name]}")
         if not bool(tensors[name].isfinite().all()):
             raise Unusable(f"{where}: {name} holds what is no finite number: is the file damaged?")
+    head = EagleHead(config, d2t, embeddings, lm_head)
     head.load_state_dict({name: weight.float() for name, weight in tensors.items()}, strict=False)
+    return head.to(embeddings.device, embeddings.dtype).requires_grad_(False)
 
 
 def _config(sizes: dict[str, object]) -> HeadConfig:

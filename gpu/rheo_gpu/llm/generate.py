@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from rheo_gpu import Config, Layer, Processing, Tape, Trees, draft_trees, verify
+from rheo_gpu import Config, Layer, Processing, verify
 from rheo_gpu.laws import read
 from rheo_gpu.tape import inverse_cdf
 
 from .drafter import Drafter
 from .errors import Unusable
 from .statistics import Clock, Step
-from .target import Seen, State, Target
+from .step import begun, drafted, followed, kept, read_trees
+from .target import State, Target
 from .texts import Texts
 
 Emitted = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -47,28 +48,32 @@ def generate(
     not fit each other; and in a step if the target answers with logits that are no law.
     """
     texts = Texts(prompts, target.vocab, limit, stop, seeds, target.device)
-    _room(target, texts, config.depth)
+    _room(target, drafter, texts, config.depth)
     _fits(target, drafter)
 
-    def begin(features: Tensor) -> None:
-        first, rest, counts = texts.rest_of_prompts()
-        drafter.begin(first)
-        drafter.follow(rest, counts, features)
-
     def step(state: State, clock: Clock) -> Emitted:
-        trees, tape = _drafted(target, drafter, config, texts, how_draft, clock)
-        seen, logits = _seen(target, texts, state, trees, clock)
+        def answer(layer: Layer) -> Tensor:
+            clock.lap("selection")
+            logits = drafter(layer)
+            clock.lap("draft")
+            return logits
+
+        tape = texts.tape(config)
+        trees = drafted(drafter, target.vocab, config, tape, how_draft, answer)
+        clock.lap("selection")
+        seen = read_trees(target, state, trees, texts.last)
+        clock.lap("target layers")
+        logits = target.logits(seen.hidden)
+        clock.lap("lm_head")
         out = verify(trees, logits, config, tape, how)
         clock.lap("verification")
-        here = texts.active
-        keep, counts = torch.where(here[:, None], out.keep, -1), out.lengths * here
-        target.keep(state, keep)
+        keep, counts = kept(target, state, out, texts.active)
         clock.lap("cache")
-        drafter.follow(out.tokens, counts, _rows(seen.features, keep))
+        followed(drafter, seen, out, keep, counts)
         clock.lap("draft")
         return out.tokens, out.lengths, out.accepted, out.broken
 
-    return _steps(target, texts, begin, step)
+    return _steps(target, drafter, texts, step)
 
 
 def autoregressive(
@@ -82,7 +87,7 @@ def autoregressive(
 ) -> Iterator[Step]:
     """The same without a draft model, one token a step, read and drawn by the same code. Raises `Unusable` likewise."""
     texts = Texts(prompts, target.vocab, limit, stop, seeds, target.device)
-    _room(target, texts, 0)
+    _room(target, None, texts, 0)
     alone = torch.ones(len(prompts), 1, 1, dtype=torch.bool, device=target.device)
 
     def step(state: State, clock: Clock) -> Emitted:
@@ -98,17 +103,16 @@ def autoregressive(
         one = torch.ones_like(tokens[:, 0])
         return tokens, one, 0 * one, ~sound[:, 0]
 
-    return _steps(target, texts, lambda features: None, step)
+    return _steps(target, None, texts, step)
 
 
 def _steps(
-    target: Target, texts: Texts, begin: Callable[[Tensor], None], step: Callable[[State, Clock], Emitted]
+    target: Target, drafter: Drafter | None, texts: Texts, step: Callable[[State, Clock], Emitted]
 ) -> Iterator[Step]:
     """Prefill, then steps until all texts have ended. The mode is left between steps: the caller's code runs there."""
     clock = Clock(target.device)
     with torch.inference_mode():
-        state, seen = target.begin(texts.prompts)
-        begin(seen.features)
+        state = begun(target, drafter, texts.prompts)
     clock.lap("prefill")
     while not texts.done:
         with torch.inference_mode():
@@ -121,52 +125,20 @@ def _steps(
         clock.resume()
 
 
-def _drafted(
-    target: Target, drafter: Drafter, config: Config, texts: Texts, how: Processing, clock: Clock
-) -> tuple[Trees, Tape]:
-    """Trees of target ids, and the fresh tape that they and their verification read."""
-
-    def answer(layer: Layer) -> Tensor:
-        clock.lap("selection")
-        logits = drafter(layer)
-        clock.lap("draft")
-        return logits
-
-    tape = texts.tape(config)
-    trees = draft_trees(answer, config, tape, how)
-    if drafter.tokens is not None:
-        trees = trees.mapped(drafter.tokens, target.vocab)
-    clock.lap("selection")
-    return trees, tape
-
-
-def _seen(target: Target, texts: Texts, state: State, trees: Trees, clock: Clock) -> tuple[Seen, Tensor]:
-    """What the target sees at all nodes, and its logits there. The root is the last token of the text."""
-    tokens = torch.where(trees.tokens >= 0, trees.tokens, texts.last[:, None])
-    seen = target.forward(state, tokens, trees.position_ids(state.lengths + 1), trees.ancestor_mask())
-    clock.lap("target layers")
-    logits = target.logits(seen.hidden)
-    clock.lap("lm_head")
-    return seen, logits
-
-
-def _rows(features: Tensor, nodes: Tensor) -> Tensor:
-    """features[r, nodes[r, i]] of features [R, T, F, H]; anything where a node is -1."""
-    index = nodes.clamp(min=0)[..., None, None]
-    return features.gather(1, index.expand(-1, -1, *features.shape[2:]))
-
-
-def _room(target: Target, texts: Texts, depth: int) -> None:
-    """Whether the positions of the target suffice, the draft nodes behind the last token included."""
-    most = getattr(target.model.config, "max_position_embeddings", None)
+def _room(target: Target, drafter: Drafter | None, texts: Texts, depth: int) -> None:
+    """Whether the positions of both models suffice, the draft nodes behind the last token included."""
     # In a batch a text that has ended is carried along, with all that its last step has emitted.
     depth = depth if len(texts.prompts) == 1 else 2 * depth
     longest = max(map(len, texts.prompts)) + texts.limit + depth
-    if most is not None and longest > most:
-        raise Unusable(
-            f"the longest prompt, {texts.limit} new tokens and {depth} draft nodes behind them take {longest} "
-            f"positions of the target's {most}: expected a shorter prompt or a lower limit"
-        )
+    most = {"target": getattr(target.model.config, "max_position_embeddings", None)}
+    if drafter is not None:
+        most["draft model"] = drafter.positions
+    for model, positions in most.items():
+        if positions is not None and longest > positions:
+            raise Unusable(
+                f"the longest prompt, {texts.limit} new tokens and {depth} draft nodes behind them take {longest} "
+                f"positions of the {model}'s {positions}: expected a shorter prompt or a lower limit"
+            )
 
 
 def _fits(target: Target, drafter: Drafter) -> None:

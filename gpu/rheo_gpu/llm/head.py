@@ -41,8 +41,8 @@ class HeadConfig:
     def __post_init__(self) -> None:
         for name in ("hidden", "target_hidden", "heads", "kv_heads", "head_size", "intermediate", "vocab"):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise Unusable(f"{name} of a draft head is {value!r}, expected a whole number of at least 1")
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+                raise Unusable(f"{name} of a draft head is {value!r}, expected a whole number from 1 to 2^31 - 1")
         if not all(type(layer) is int for layer in self.layers):
             raise Unusable(f"a draft head that reads the hidden states {self.layers}, expected whole numbers")
         for name in ("eps", "rope_theta"):

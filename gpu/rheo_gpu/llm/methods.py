@@ -10,6 +10,9 @@ from .errors import Unusable
 
 AUTOREGRESSIVE = "autoregressive"
 
+MOST = 1_000_000
+"""Candidates of a tree, slots of all nodes that are expanded: more would take gigabytes for no use."""
+
 
 class Method(NamedTuple):
     """What `generate` takes: sizes and rule, the processing of the target's logits and of the draft model's."""
@@ -70,10 +73,12 @@ def method(
     m = slots if named.head is None else named.head if head is None else head
     heat = draft_temperature if draft_temperature is not None else temperature if named.chain else 1.0
     try:
-        return Method(
-            Config(slots=slots, head=m, depth=depth, nodes=nodes, sparse=sparse, verify=named.rule),
-            Processing(temperature, top_p=top_p),
-            Processing(heat, top_p=None if named.raw else top_p),
-        )
+        config = Config(slots=slots, head=m, depth=depth, nodes=nodes, sparse=sparse, verify=named.rule)
+        how, how_draft = Processing(temperature, top_p=top_p), Processing(heat, top_p=None if named.raw else top_p)
     except ValueError as error:
         raise Unusable(str(error)) from None
+    if depth > MOST or slots * sum(config.widths) > MOST:
+        raise Unusable(
+            f"{slots} slots and a depth of {depth} make more than {MOST:,} candidates, expected a smaller tree"
+        )
+    return Method(config, how, how_draft)

@@ -47,22 +47,37 @@ def _product_of_packed(rows: Tensor, weight: Tensor) -> Tensor:
 
 
 class NarrowLinear(nn.Linear):
-    """A linear layer that is fast for few rows. `pack` it once its weights do not change any more."""
+    """A linear layer that is fast for few rows. `pack` it once its weights do not change any more.
+
+    Where they are written to or replaced in spite of that, the packed ones are not used; torch does not see what is
+    written through `weight.data`.
+    """
 
     order: Tensor | None = None
+    packed_from: tuple[Tensor | None, int] = (None, 0)
+    """The weights that were packed, and how often they had been written to."""
 
     def pack(self) -> None:
         """Store the weights in the order of oneDNN beside their own."""
-        self.order = packed(self.weight)
+        self.order, self.packed_from = packed(self.weight), (self.weight, _written(self.weight))
 
     def forward(self, input: Tensor) -> Tensor:
-        out = product(input, self.weight) if self.order is None else _product_of_packed(input, self.order)
+        weight, written = self.packed_from
+        if self.order is None or weight is not self.weight or written != _written(self.weight):
+            out = product(input, self.weight)
+        else:
+            out = _product_of_packed(input, self.order)
         bias: Tensor | None = self.bias
         return out if bias is None else out + bias
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        self.order = None  # moved or converted: the packed weights are those of before
+        self.order, self.packed_from = None, (None, 0)  # moved or converted: the packed weights are those of before
         return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+
+
+def _written(weight: Tensor) -> int:
+    """How often a tensor was written to; torch does not count it for those that were made for inference alone."""
+    return 0 if weight.is_inference() else weight._version
 
 
 def pack(model: nn.Module) -> None:

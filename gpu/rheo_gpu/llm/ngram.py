@@ -29,6 +29,7 @@ class NgramDraft:
 
     tokens: Tensor | None = None
     layers: tuple[int, ...] = ()
+    positions: int | None = None
 
     def __init__(
         self,

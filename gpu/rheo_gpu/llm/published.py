@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .errors import Unusable
-from .files import fill
+from .files import filled
 from .head import EagleHead, HeadConfig
 from .target import Target
 
@@ -54,9 +54,7 @@ def load_published(folder: str | Path, target: Target) -> EagleHead:
             f"{folder}: embeddings of shape {tuple(embeddings.shape)} for a head of size {config.hidden} and a target "
             f"of {config.target_vocab} tokens; expected a head for this target"
         )
-    head = EagleHead(config, d2t.to(target.device), embeddings, lm_head)
-    fill(head, tensors, str(folder))
-    return head.to(target.device, target.dtype).requires_grad_(False)
+    return filled(config, d2t.to(target.device), embeddings, lm_head, tensors, str(folder))
 
 
 def _sizes(folder: Path) -> dict[str, Any]:

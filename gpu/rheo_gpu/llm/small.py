@@ -29,7 +29,7 @@ class SmallDraft:
         if model.layers:
             raise Unusable(f"a draft model that keeps its hidden states {model.layers}, expected none")
         self.model, self.vocab = model, model.vocab
-        self.most: int | None = getattr(model.model.config, "max_position_embeddings", None)
+        self.positions: int | None = getattr(model.model.config, "max_position_embeddings", None)
         self.state: State
         self.last = torch.zeros(0)
 
@@ -70,7 +70,7 @@ class SmallDraft:
     def _read_layer(self, layer: Layer) -> Tensor:
         width, block = layer.tokens.shape[1], self.state.block
         seen = block.branch(layer.parents, layer.layer == 1)
-        if self.most is not None and block.end + layer.layer > self.most:
-            raise Unusable(f"a draft of {block.end + layer.layer} tokens with a model of {self.most} positions")
+        if self.positions is not None and block.end + layer.layer > self.positions:
+            raise Unusable(f"a draft of {block.end + layer.layer} tokens with a model of {self.positions} positions")
         positions = (self.state.lengths + layer.layer - 1)[:, None].expand(-1, width)
         return self.model.read(self.state, layer.tokens, positions, seen).hidden

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-from .attention import NAME
+from .attention import NAME, added
 from .cache import Block
 from .errors import Unusable
 from .narrow import narrow
@@ -131,11 +131,10 @@ class Target:
 
         mask [R, T, n] says which of the n they see; they all see the text.
         """
-        whole = torch.cat([state.block.prefix()[:, None].expand(-1, tokens.shape[1], -1), mask], -1)[:, None]
-        unseen = torch.finfo(self.dtype).min
+        whole = torch.cat([state.block.prefix()[:, None].expand(-1, tokens.shape[1], -1), mask], -1)
         out = self.decoder(
             input_ids=tokens.clamp(min=0),
-            attention_mask=torch.zeros_like(whole, dtype=self.dtype).masked_fill_(~whole, unseen),
+            attention_mask=added(whole, self.dtype),
             position_ids=positions,
             cache=state.cache,
             use_cache=True,

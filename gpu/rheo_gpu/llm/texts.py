@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from rheo_gpu import Config, Tape
 
@@ -104,13 +103,6 @@ class Texts:
         if self.ended[r] is None:
             self.ended[r] = "stop" if stops else "limit" if self.lengths[r] == self.limit else None
         return part
-
-    def rest_of_prompts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The first tokens [R], those behind them [R, n] with -1 for none, and how many these are [R]."""
-        rows = [torch.tensor(prompt, dtype=torch.int64) for prompt in self.prompts]
-        width = max(map(len, rows))
-        table = torch.stack([pad(row, (0, width - len(row)), value=-1) for row in rows]).to(self.device)
-        return table[:, 0], table[:, 1:], (table[:, 1:] >= 0).sum(1)
 
 
 def _generators(seeds: int | Sequence[int], count: int) -> list[torch.Generator]:

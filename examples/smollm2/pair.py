@@ -1,0 +1,38 @@
+"""The pair of these measurements: target and head from their files, and prompts as the target takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from rheo_gpu.llm.eagle import EagleDraft
+from rheo_gpu.llm.files import load_head
+from rheo_gpu.llm.target import Target
+
+PROMPTS = Path(__file__).parent / "prompts_test.txt"
+
+
+def load(model: Path, head: Path, dtype: torch.dtype = torch.float32) -> tuple[Target, EagleDraft]:
+    """The target, which shows the hidden states that the head reads, and the head. Raises `Unusable`."""
+    target = Target.load(model, dtype)
+    draft = EagleDraft(load_head(head, target.embeddings.detach()))
+    return Target(target.model, draft.layers), draft
+
+
+def tokenizer_of(model: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(model, local_files_only=True)
+
+
+def lines(prompts: Path) -> list[str]:
+    """The prompts of a file, one on each line."""
+    return [line.strip() for line in prompts.read_text("utf-8").splitlines() if line.strip()]
+
+
+def chats(tokenizer: Any, prompts: Sequence[str]) -> list[list[int]]:
+    """Each prompt as the first turn of a dialogue."""
+    turns = ([{"role": "user", "content": prompt}] for prompt in prompts)
+    return [list(tokenizer.apply_chat_template(t, add_generation_prompt=True)["input_ids"]) for t in turns]
