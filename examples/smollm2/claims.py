@@ -9,21 +9,29 @@ their errors alone, at all sizes N that were measured:
     mixed               at some N the one, at others the other
     cannot be told      at no N is the difference two standard errors
 
-Many differences are looked at, so now and then one of twice its error is chance.
+Files of several heads count together, a prompt being one cluster; a column shows each file by itself. Many differences
+are looked at, so now and then one of twice its error is chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from clustered import Mean
 from report import SIZES, row, shown
-from results import Part, pooled, read
+from results import Part, difference, read
+from settings import DEPTH
 
 ENOUGH = 2.0
+APART = 30
+"""The size N at which each file is shown by itself."""
+
+
+PROCESSED, SPARSE_32 = "top-K processed|match", "m=1 sparse 32|rheo"
 
 
 @dataclass(frozen=True)
@@ -37,45 +45,60 @@ class Claim:
     worse: str
 
 
-M1, M1_RAW = "m=1|rheo", "m=1 draft at 1|rheo"
-PAPER = "paper"
-CLAIMS = (
-    Claim(
-        "RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree", "paper: 0.14 to 0.22", "1", M1, "top-K raw|match"
-    ),
-    Claim("the same, a colder law than the paper's main one", "here", "0.8", M1, "top-K raw|match"),
-    Claim("the same", "here", "0.6", M1, "top-K raw|match"),
-    Claim("the same, with a draft law at temperature 1", "here", "0.8", M1_RAW, "top-K raw|match"),
-    Claim("the same, with a draft law at temperature 1", "here", "0.6", M1_RAW, "top-K raw|match"),
-    Claim("m = 1 is better than m = 0", PAPER, "1", M1, "m=0|rheo"),
-    Claim("m = 1 is better than m = 2", PAPER, "1", M1, "m=2|rheo"),
-    Claim("m = 1 is better than m = 3", PAPER, "1", M1, "m=3|rheo"),
-    Claim("optimal transport at each node accepts more than RRSw, m = 1", PAPER, "1", M1, "m=1|rrsw"),
-    Claim("the same, m = 2", PAPER, "1", "m=2|rheo", "m=2|rrsw"),
-    Claim("FlowVerification accepts more on the same trees, m = 1", "this project", "1", "m=1|flow", M1),
-    Claim("the same", "this project", "0.8", "m=1|flow", M1),
-    Claim("the same", "this project", "0.6", "m=1|flow", M1),
-    Claim("FlowVerification accepts more than EAGLE-3's tree", "this project", "1", "m=1|flow", "top-K raw|match"),
-    Claim("the tail proxy at full scale accepts more, rheo", "this project", "1", "m=1 tail 1|rheo", M1),
-    Claim("the tail proxy at scale 1/2 accepts more, flow", "this project", "1", "m=1 tail 1/2|flow", "m=1|flow"),
-    Claim("fills at half their value accept more, flow", "this project", "1", "m=1 fill 1/2|flow", "m=1|flow"),
-    Claim("block verification accepts more on a chain", "arXiv 2403.10444", "1", "chain|flow", "chain|rheo"),
-    Claim("a full draft law accepts more than its 128 best tokens", "paper: no", "1", "m=1 sparse full|rheo", M1),
-    Claim(
-        "a full draft law accepts more than its 32 best tokens",
-        "here",
-        "1",
-        "m=1 sparse full|rheo",
-        "m=1 sparse 32|rheo",
-    ),
-)
+def _claims() -> Iterator[Claim]:
+    m1, flow, eagle = "m=1|rheo", "m=1|flow", "top-K raw|match"
+    m1_at_1, flow_at_1 = "m=1 draft at 1|rheo", "m=1 draft at 1|flow"
+    paper, own, here = "paper", "this project", "here"
+    hot, every, cold = ("1",), ("1", "0.8", "0.6"), ("0.8", "0.6")
+    rows = (
+        ("RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree", "paper: 0.14 to 0.22", hot, m1, eagle),
+        ("RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree", here, cold, m1, eagle),
+        ("RheoSampling with a draft law at temperature 1 accepts more than EAGLE-3's tree", here, cold, m1_at_1, eagle),
+        ("EAGLE-3's tree from raw scores accepts more than from the processed law", here, cold, eagle, PROCESSED),
+        ("m = 1 is better than m = 0", paper, hot, m1, "m=0|rheo"),
+        ("m = 1 is better than m = 2", paper, hot, m1, "m=2|rheo"),
+        ("m = 1 is better than m = 3", paper, hot, m1, "m=3|rheo"),
+        ("optimal transport at each node accepts more than RRSw, m = 1", paper, hot, m1, "m=1|rrsw"),
+        ("optimal transport at each node accepts more than RRSw, m = 1", here, cold, m1, "m=1|rrsw"),
+        ("optimal transport at each node accepts more than RRSw, m = 2", paper, hot, "m=2|rheo", "m=2|rrsw"),
+        ("FlowVerification accepts more on the same trees, m = 1", own, every, flow, m1),
+        ("FlowVerification accepts more than EAGLE-3's tree", own, hot, flow, eagle),
+        ("FlowVerification with a draft law at temperature 1 accepts more than EAGLE-3's", own, cold, flow_at_1, eagle),
+        ("the tail proxy at full scale accepts more, rheo", own, hot, "m=1 tail 1|rheo", m1),
+        ("the tail proxy at scale 1/2 accepts more, flow", own, hot, "m=1 tail 1/2|flow", flow),
+        ("fills at half their value accept more, flow", own, hot, "m=1 fill 1/2|flow", flow),
+        ("block verification accepts more on a chain", "arXiv 2403.10444", every, "chain|flow", "chain|rheo"),
+        ("a full draft law accepts more than its 128 best tokens", "paper: no", hot, "m=1 sparse full|rheo", m1),
+        ("a full draft law accepts more than its 32 best tokens", here, hot, "m=1 sparse full|rheo", SPARSE_32),
+    )
+    for text, source, temperatures, better, worse in rows:
+        for temperature in temperatures:
+            yield Claim(text, source, temperature, better, worse)
 
 
-def differences(claim: Claim, part: Part) -> dict[int, Mean]:
-    """By size N; a chain has one size."""
-    sizes = (7,) if claim.better.startswith("chain") else SIZES
-    pairs = {n: (f"{claim.better}|{n}", f"{claim.worse}|{n}") for n in sizes}
-    return {n: part.difference(*pair) for n, pair in pairs.items() if part.has(*pair)}
+CLAIMS = tuple(_claims())
+
+
+class Found(NamedTuple):
+    """Of one claim: the difference by size N on all contexts together, and at one size in each file by itself."""
+
+    together: dict[int, Mean]
+    apart: list[Mean]
+
+
+def found(claim: Claim, parts: Sequence[Part]) -> Found:
+    """What was measured, at the claim's temperature, wherever both settings were; a chain has one size."""
+    there = [part for part in parts if part.temperature == claim.temperature]
+    chain = claim.better.startswith("chain")
+    together: dict[int, Mean] = {}
+    apart: list[Mean] = []
+    for n in (DEPTH,) if chain else SIZES:
+        pair = f"{claim.better}|{n}", f"{claim.worse}|{n}"
+        if both := [part for part in there if part.has(*pair)]:
+            together[n] = difference(both, *pair)
+            if chain or n == APART:
+                apart = [part.difference(*pair) for part in both]
+    return Found(together, apart)
 
 
 def verdict(found: Sequence[Mean]) -> str:
@@ -95,18 +118,20 @@ def verdict(found: Sequence[Mean]) -> str:
 
 def table(parts: Sequence[Part]) -> list[str]:
     """Lines of Markdown, a row for each claim that was measured."""
-    by_temperature = {part.temperature: part for part in parts}
-    lines = [row("claim", "source", "T", *(f"N = {n}" for n in SIZES), ""), row(*["---"] * 3, *["---:"] * 4, "---")]
+    sizes = [f"N = {n}" for n in SIZES]
+    lines = [row("claim", "source", "T", *sizes, f"file by file, N = {APART}", "contexts", "")]
+    lines.append(row(*["---"] * 3, *["---:"] * (len(SIZES) + 2), "---"))
     for claim in CLAIMS:
-        part = by_temperature.get(claim.temperature)
-        found = differences(claim, part) if part else {}
-        if not found:
+        together, apart = found(claim, parts)
+        if not together:
             continue
-        cells = [shown(found[n], True) if n in found else "" for n in SIZES]
+        cells = [shown(together[n], True) if n in together else "" for n in SIZES]
         if not any(cells):
-            [(depth, mean)] = found.items()
-            cells = [f"{depth} tokens: {shown(mean, True)}", "", "", ""]
-        lines.append(row(claim.text, claim.source, claim.temperature, *cells, f"**{verdict(list(found.values()))}**"))
+            cells[0] = f"{DEPTH} tokens: {shown(together[DEPTH], True)}"
+        each = ", ".join(f"{mean.mean:+.3f}" for mean in apart)
+        counts = str(max(mean.n for mean in together.values()))
+        said = f"**{verdict(list(together.values()))}**"
+        lines.append(row(claim.text, claim.source, claim.temperature, *cells, each, counts, said))
     return lines
 
 
@@ -114,16 +139,16 @@ def table(parts: Sequence[Part]) -> list[str]:
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(files: tuple[Path, ...]) -> None:
     """Print what follows about each claim from FILES, all of them together."""
-    found = [read(path) for path in files]
-    for i, (path, one) in enumerate(zip(files, found, strict=True)):
-        if one in found[:i]:
+    results = [read(path) for path in files]
+    for i, (path, one) in enumerate(zip(files, results, strict=True)):
+        if one in results[:i]:
             raise click.UsageError(f"{path} repeats another file, expected different measurements")
-    parts = pooled([parts for _, parts in found])
-    heads = len({meta["head"]["sha256"] for meta, _ in found})
-    for part in parts:
-        contexts, prompts = len(part.prompts), len(set(part.prompts))
-        click.echo(f"T = {part.temperature}: {contexts} contexts, {prompts} prompts, heads: {heads}\n")
-    click.echo("\n".join(table(parts)))
+    for path, (meta, parts) in zip(files, results, strict=True):
+        for part in parts:
+            contexts, prompts = len(part.prompts), len(set(part.prompts))
+            head = f"{meta['head']['file']} {str(meta['head'].get('sha256'))[:12]}"
+            click.echo(f"{path.name}: T = {part.temperature}, {contexts} contexts, {prompts} prompts, head {head}")
+    click.echo("\n" + "\n".join(table([part for _, parts in results for part in parts])))
 
 
 if __name__ == "__main__":

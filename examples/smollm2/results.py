@@ -43,7 +43,13 @@ class Part:
 
     def difference(self, setting: str, other: str) -> Mean:
         """E[tau] of a setting minus that of another, context by context."""
-        return mean_of([a - b for a, b in zip(self.tau[setting], self.tau[other], strict=True)], self.prompts)
+        return difference([self], setting, other)
+
+
+def difference(parts: Sequence[Part], setting: str, other: str) -> Mean:
+    """The same on the contexts of several parts together; a prompt is one cluster whatever the part."""
+    pairs = [pair for part in parts for pair in zip(part.tau[setting], part.tau[other], strict=True)]
+    return mean_of([a - b for a, b in pairs], [prompt for part in parts for prompt in part.prompts])
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Part]]:

@@ -67,6 +67,26 @@ def test_verdicts_follow_from_differences_and_errors() -> None:
     assert verdict([Mean(0.3, 0.1, 9, 9), Mean(0.0, 0.0, 9, 9)]) == "holds in part"
 
 
+def test_a_claim_counts_all_files_that_have_both_settings_and_shows_each() -> None:
+    import claims
+    from results import Part
+
+    def part(temperature: str, better: float, *names: str) -> Part:
+        tau = {f"{name}|{n}": [2.0, 2.0, 2.0] for name in names for n in claims.SIZES}
+        tau |= {f"m=1|rheo|{n}": [2.0 + better, 2.0 + better / 2, 2.0 + better] for n in claims.SIZES}
+        return Part(temperature, (0, 1, 2), tau, {}, ())
+
+    parts = [part("1", 0.2, "m=0|rheo", "m=2|rheo"), part("1", 0.4, "m=0|rheo"), part("0.6", 9.0, "m=0|rheo")]
+    by_text = {claim.text: claims.found(claim, parts) for claim in claims.CLAIMS if claim.temperature == "1"}
+    both, one = by_text["m = 1 is better than m = 0"], by_text["m = 1 is better than m = 2"]
+    assert [mean.n for mean in both.together.values()] == [6] * 4
+    assert [mean.clusters for mean in both.together.values()] == [3] * 4
+    assert both.together[8].mean == pytest.approx((0.2 + 0.1 + 0.2 + 0.4 + 0.2 + 0.4) / 6)
+    assert [mean.mean for mean in both.apart] == pytest.approx([0.5 / 3, 1.0 / 3])
+    assert [mean.n for mean in one.together.values()] == [3] * 4
+    assert not by_text["m = 1 is better than m = 3"].together
+
+
 def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named() -> None:
     import hashlib
 
