@@ -1,7 +1,7 @@
 """Put the tables of the documentation where they belong: `python page.py`, or `python page.py --check`.
 
-docs/real-pair.md has places for the table of claims and that of speed; docs/real-pair-tables.md is all report. Both are
-made from the files in results/ alone.
+docs/real-pair.md has places for some tables and figures; docs/real-pair-tables.md is all report. They are made from the
+files in results/ alone. Figures are not compared by --check: another version of matplotlib draws them otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import claims
 import click
 import report
-from results import read
+from results import pooled, read
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
@@ -50,22 +50,34 @@ def contexts_table() -> str:
 
 def speed_table() -> str:
     data = json.loads((HERE / "results" / "speed.json").read_text("utf-8"))
-    head = ("setting", "speed", "tokens a step", "ms a step", *SPLIT)
+    head = ("setting", "speed", "limit", "tokens a step", "ms a step", *SPLIT)
     lines = [report.row(*head), report.row("---", *["---:"] * (len(head) - 1))]
+    plain = data["rows"][0]
     for line in data["rows"]:
-        lines.append(report.row(line["setting"], _ratio(line), *_figures(line)))
+        lines.append(report.row(line["setting"], *_ratios(line, plain), *_figures(line)))
     return "\n".join(lines) + "\n"
 
 
-def _ratio(line: dict[str, Any]) -> str:
-    if line["setting"] == "without a draft":
-        return "1"
-    return f"{line['speed']:.2f} ± {line['error']:.2f}"
+def _ratios(line: dict[str, Any], plain: dict[str, Any]) -> tuple[str, str]:
+    """Speed, and what it would be if all but the forward pass of the target took no time."""
+    if line is plain:
+        return "1", ""
+    forward = line["ms"]["target layers"] + line["ms"]["lm_head"]
+    limit = line["tokens_per_step"] * plain["ms_per_step"] / plain["tokens_per_step"] / forward
+    return f"{line['speed']:.2f} ± {line['error']:.2f}", f"{limit:.2f}"
 
 
 def _figures(line: dict[str, Any]) -> Sequence[str]:
     split = [f"{line['ms'][part]:.1f}" for part in SPLIT]
     return [f"{line['tokens_per_step']:.2f}", f"{line['ms_per_step']:.1f}", *split]
+
+
+def figures() -> str:
+    """The figures, hottest first."""
+    parts = pooled([read(path)[1] for path in acceptance()])
+    names = sorted((part.temperature for part in parts), key=float, reverse=True)
+    lines = [f"![Expected tokens of a step against N, T = {t}](assets/real-pair-{t}.svg)" for t in names]
+    return "\n\n".join(lines) + "\n"
 
 
 def training_table() -> str:
@@ -84,6 +96,7 @@ def training_table() -> str:
 MADE = {
     "claims": claims_table,
     "contexts": contexts_table,
+    "figures": figures,
     "speed": speed_table,
     "training": training_table,
 }
@@ -101,15 +114,26 @@ def pages() -> dict[Path, str]:
     return {page: text, DOCS / "real-pair-tables.md": "".join(tables)}
 
 
+def draw(folder: Path) -> list[Path]:
+    """The figures of the page, one for each temperature, of all files together."""
+    parts = pooled([read(path)[1] for path in acceptance()])
+    paths = [folder / f"real-pair-{part.temperature}.svg" for part in parts]
+    for part, path in zip(parts, paths, strict=True):
+        report.draw(part, path)
+    return paths
+
+
 @click.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 if something would change.")
 def main(check: bool) -> None:
-    """Write the tables of the documentation."""
+    """Write the tables of the documentation, and draw its figures."""
     stale = [(path, text) for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
     for path, text in stale:
         click.echo(f"{path.name}: {'not as the results say' if check else 'written'}")
         if not check:
             path.write_text(text, encoding="utf-8")
+    if not check:
+        click.echo("drawn: " + ", ".join(path.name for path in draw(DOCS / "assets")))
     if check and stale:
         raise SystemExit(1)
 

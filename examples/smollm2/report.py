@@ -126,7 +126,7 @@ def draw(part: Part, path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "rheo"
+    mpl.rcParams.update({"svg.hashsalt": "rheo", "svg.fonttype": "none"})
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import prove_here
+from tests.pictures import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "compare.md").read_text("utf-8")
@@ -84,15 +85,6 @@ def test_on_single_models_the_order_is_the_one_that_the_page_says(command: str) 
     rows = [re.split(r" {2,}", line.strip()) for line in SHOWN[command].splitlines() if " lossless   " in line]
     assert tuple(row[0] for row in rows) == SINGLE[command]
     assert len({row[3] for row in rows}) == 2
-
-
-def drawn(picture: str) -> tuple[list[str], list[int]]:
-    """The words of an SVG, and the numbers of its lines rounded, whatever version drew it."""
-    words = re.findall(r">([^<>]+)</text>", picture)
-    paths = re.findall(r'<path d="([^"]+)"', picture)
-    assert words
-    assert paths
-    return words, [round(float(x)) for path in paths for x in re.findall(r"-?\d+(?:\.\d+)?", path)]
 
 
 def test_an_output_that_differs_in_one_number_is_noticed() -> None:

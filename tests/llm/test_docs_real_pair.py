@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.pictures import drawn
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "smollm2"
 PAGE = ROOT / "docs" / "real-pair.md"
@@ -32,6 +34,34 @@ def test_the_pages_are_what_the_results_make_of_them() -> None:
 
     for path, text in page.pages().items():
         assert path.read_text("utf-8") == text, f"{path.name} is stale: python examples/smollm2/page.py"
+
+
+def test_the_figures_show_the_results(tmp_path: Path) -> None:
+    import page
+
+    paths = page.draw(tmp_path)
+    assert paths
+    for path in paths:
+        committed = (ROOT / "docs" / "assets" / path.name).read_text("utf-8")
+        assert drawn(committed) == drawn(path.read_text("utf-8")), "stale: python examples/smollm2/page.py"
+        assert f"assets/{path.name}" in PAGE.read_text("utf-8")
+        assert len(committed) < 100_000
+
+
+def test_a_changed_result_changes_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import page
+    import results
+
+    def shifted(path: Path) -> Any:
+        meta, parts = results.read(path)
+        for part in parts:
+            part.tau["m=1|rheo|60"][:] = [x + 0.1 for x in part.tau["m=1|rheo|60"]]
+        return meta, parts
+
+    monkeypatch.setattr(page, "read", shifted)
+    [path, *_] = page.draw(tmp_path)
+    committed = (ROOT / "docs" / "assets" / path.name).read_text("utf-8")
+    assert drawn(committed) != drawn(path.read_text("utf-8"))
 
 
 def test_a_changed_result_changes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
