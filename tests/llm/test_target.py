@@ -256,6 +256,25 @@ def test_packed_weights_that_have_changed_are_not_used() -> None:
         torch.testing.assert_close(layer(rows), torch.zeros(3, 7))
 
 
+def test_weights_in_16_bits_are_rounded_and_nothing_else() -> None:
+    random = torch.Generator().manual_seed(0)
+    layer = NarrowLinear(5, 7)
+    with torch.no_grad():
+        rows = torch.randn(2, 3, 5, generator=random)
+        layer.weight.copy_(torch.randn(7, 5, generator=random))
+        layer.pack(half=True)
+        assert layer.half is not None, "FBGEMM, which this build of torch has on a CPU"
+        rounded = torch.nn.functional.linear(rows, layer.weight.half().float(), layer.bias)
+        torch.testing.assert_close(layer(rows), rounded)
+        assert not torch.allclose(layer(rows), torch.nn.functional.linear(rows, layer.weight, layer.bias), atol=1e-6)
+        layer.weight.mul_(1e6)
+        expected = torch.nn.functional.linear(rows, layer.weight, layer.bias)
+        torch.testing.assert_close(layer(rows), expected, rtol=1e-5, atol=10.0)  # in 16 bits it would be 1000 off
+        layer.pack(half=True)
+        assert layer.half is None, "too large for 16 bits"
+        torch.testing.assert_close(layer(rows), expected, rtol=1e-5, atol=10.0)
+
+
 def test_a_block_grows_without_losing_entries() -> None:
     block = Block(1, 2)
     random = torch.Generator().manual_seed(0)

@@ -20,7 +20,7 @@ class EagleDraft:
 
     def __init__(self, head: EagleHead) -> None:
         self.head = head.eval()
-        pack(head)
+        pack(head, half=True)
         self.vocab, self.layers = head.config.vocab, head.config.layers
         self.tokens: Tensor | None = head.d2t
         self.device = head.embeddings.device
