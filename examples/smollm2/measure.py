@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import click
 import torch
 from contexts import WRITES, Pair, Text
-from pair import PROMPTS, chats, lines, load, tokenizer_of
+from pair import PROMPTS, chats, lines, load, refused, tokenizer_of
 from rheo_gpu import Tape
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -193,12 +193,7 @@ def main(
     questions = lines(prompts)[:most]
     if not questions:
         raise click.UsageError(f"{prompts} is empty, expected a prompt on each line")
-    from rheo_gpu.llm.errors import Unusable
-
-    try:
-        model, draft = load(target, head)
-    except Unusable as error:
-        raise click.UsageError(str(error)) from None
+    model, draft = load(target, head)
     tokenizer = tokenizer_of(target)
     pair = Pair(model, draft, frozenset({tokenizer.eos_token_id}))
     temperatures = temperatures or TEMPERATURES[grid]
@@ -216,15 +211,12 @@ def main(
         "threads": torch.get_num_threads(),
     }
     begin = time.monotonic()
-    try:
-        with _bar() as bar:
-            task = bar.add_task("", total=len(questions) * len(temperatures))
-            prompt_tokens = chats(tokenizer, questions)
-            content = measure(
-                pair, prompt_tokens, plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
-            )
-    except Unusable as error:
-        raise click.UsageError(str(error)) from None
+    with refused(), _bar() as bar:
+        task = bar.add_task("", total=len(questions) * len(temperatures))
+        prompt_tokens = chats(tokenizer, questions)
+        content = measure(
+            pair, prompt_tokens, plan, meta, out, lambda line: bar.update(task, advance=1, description=line)
+        )
     counts = ", ".join(f"{len(part['contexts'])} at T = {t}" for t, part in content["temperatures"].items())
     print(f"{out}: contexts {counts}; {time.monotonic() - begin:.0f} s")
 

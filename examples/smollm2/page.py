@@ -30,7 +30,7 @@ what follows, is on [the page before](real-pair.md).
 
 def acceptance() -> list[Path]:
     """The files of `measure.py`, in the order of their names."""
-    return sorted((HERE / "results").glob("acceptance-*.json"))
+    return sorted((HERE / "results").glob("acceptance-*.json"), key=lambda path: path.stem)
 
 
 def claims_table() -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 import torch
+from rheo_decode.prompts import load_tokenizer
 from rheo_gpu.llm.eagle import EagleDraft
+from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.files import load_head
 from rheo_gpu.llm.target import Target
 
@@ -15,16 +19,26 @@ PROMPTS = Path(__file__).parent / "prompts_test.txt"
 
 
 def load(model: Path, head: Path, dtype: torch.dtype = torch.float32) -> tuple[Target, EagleDraft]:
-    """The target, which shows the hidden states that the head reads, and the head. Raises `Unusable`."""
-    target = Target.load(model, dtype)
-    draft = EagleDraft(load_head(head, target.embeddings.detach()))
-    return Target(target.model, draft.layers), draft
+    """The target, which shows the hidden states that the head reads, and the head. Raises `click.UsageError`."""
+    with refused():
+        target = Target.load(model, dtype)
+        draft = EagleDraft(load_head(head, target.embeddings.detach()))
+        return Target(target.model, draft.layers), draft
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What cannot be used ends a program with one line and exit status 2."""
+    try:
+        yield
+    except Unusable as error:
+        raise click.UsageError(str(error)) from None
 
 
 def tokenizer_of(model: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(model, local_files_only=True)
+    """The tokenizer of the target. Raises `click.UsageError`."""
+    with refused():
+        return load_tokenizer(str(model))
 
 
 def lines(prompts: Path) -> list[str]:

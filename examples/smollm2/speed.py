@@ -45,20 +45,14 @@ SETTINGS = (
     Setting("chain", 1, 3, 3),
     Setting("rheo", 3, 1, 3),
     Setting("rheo", 4, 1, 4),
-    Setting("rheo", 6, 1, 6),
     Setting("rheo", 8, 1, 8),
     Setting("rheo", 3, 2, 3),
-    Setting("rheo", 4, 2, 5),
-    Setting("flow", 4, 2, 5),
-    Setting("rheo", 3, 3, 4),
     Setting("rheo", 3, 3, 6),
     Setting("flow", 3, 3, 6),
     Setting("top-k", 4, 4, 8),
     Setting("rheo", 4, 4, 8),
     Setting("flow", 4, 4, 8),
-    Setting("top-k", 6, 5, 16),
     Setting("rheo", 6, 5, 16),
-    Setting("flow", 6, 5, 16),
     Setting("rheo", 10, 7, 30),
     Setting("rheo", 10, 7, 60),
 )
@@ -117,7 +111,7 @@ def show(rows: Sequence[dict[str, object]], console: Console) -> None:
 @click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as JSON.")
-@click.option("--prompts", default=8, show_default=True)
+@click.option("--prompts", default=12, show_default=True)
 @click.option("--tokens", default=64, show_default=True, help="Tokens of an answer, at most.")
 @click.option("--temperature", default=1.0, show_default=True)
 @click.option("--only", multiple=True, help="A setting by name, such as 'rheo D=3 N=4'; repeatable.  [default: all]")

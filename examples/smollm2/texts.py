@@ -13,12 +13,12 @@ from pathlib import Path
 
 import click
 import torch
+from pair import refused, tokenizer_of
 from rheo_gpu.llm.target import Target
 from rheo_gpu.tape import inverse_cdf
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from safetensors.torch import save_file
 from torch import Tensor
-from transformers import AutoTokenizer
 
 LAYERS = (6, 18, 30)
 """Hidden states for the head: low, middle, and after the final norm."""
@@ -103,7 +103,7 @@ class Writer:
 def main(model: Path, out: Path, tokens: int, rows: int, seed: int, threads: int) -> None:
     """Write dialogues of the target in MODEL, with its hidden states, to OUT."""
     torch.set_num_threads(threads)
-    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True)
+    tokenizer = tokenizer_of(model)
     marker = "\0"
     chat = [{"role": "user", "content": marker}]
     opening, turn = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True).split(marker)
@@ -111,7 +111,8 @@ def main(model: Path, out: Path, tokens: int, rows: int, seed: int, threads: int
     end = tokenizer.eos_token_id
     if after[0] != end:
         raise click.ClickException(f"a turn ends with {after[:1]}, expected the token {end} that ends the text")
-    target = Target.load(model, layers=LAYERS)
+    with refused():
+        target = Target.load(model, layers=LAYERS)
     writer = Writer(target, tokenizer.encode(opening, add_special_tokens=False), after[1:], end, rows, seed)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns) as progress:

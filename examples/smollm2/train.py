@@ -17,12 +17,14 @@ from pathlib import Path
 
 import click
 import torch
+from pair import refused
+from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.files import save_head
 from rheo_gpu.llm.head import EagleHead, HeadConfig
 from rheo_gpu.llm.target import load_causal_model
 from rheo_gpu.llm.unroll import unrolled
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -62,8 +64,15 @@ class Batch:
 
 
 def read_texts(path: Path) -> list[Text]:
-    with safe_open(path, "pt") as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    """The dialogues of a file as texts.py writes it. Raises `Unusable`."""
+    try:
+        with safe_open(path, "pt") as file:
+            made = (file.metadata() or {}).get("format")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise Unusable(f"{path}: {str(error).splitlines()[0]}; expected a whole file of texts.py") from None
+    if made != "rheo-texts-1":
+        raise Unusable(f"{path}: format {made!r}, expected 'rheo-texts-1'")
     parts = tensors["lengths"].tolist()
     tokens, features = tensors["tokens"].long().split(parts), tensors["features"].split(parts)
     return [Text(*text) for text in zip(tokens, features, tensors["answers"].tolist(), strict=True)]
@@ -244,11 +253,11 @@ def main(
 ) -> None:
     """Train a head for the target in MODEL on TEXTS and write it to OUT, and what training said to OUT.json."""
     torch.set_num_threads(threads)
-    target = load_causal_model(model, torch.float32)
+    with refused():
+        target, dialogues = load_causal_model(model, torch.float32), read_texts(texts)
     embeddings = target.get_input_embeddings().weight.detach().clone()
     config = target.config
     del target
-    dialogues = read_texts(texts)
     held = max(2, len(dialogues) // 40)
     validation, training = dialogues[:held], dialogues[held:]
     vocabulary = draft_vocabulary(training, vocab, len(embeddings))

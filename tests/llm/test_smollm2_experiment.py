@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,7 @@ import torch
 from click.testing import CliRunner, Result
 from rheo_gpu import Processing, Tape, draft_trees
 from rheo_gpu.llm.eagle import EagleDraft
-from rheo_gpu.llm.files import save_head
 from rheo_gpu.llm.reach import levels, reach
-from rheo_gpu.llm.target import Target
 
 from tests.llm import tiny
 
@@ -198,24 +195,8 @@ def test_files_that_are_no_results_are_refused(tmp_path: Path, measured: Path) -
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A tiny model with a tokenizer of words, its head, and prompts."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Whitespace
-    from transformers import PreTrainedTokenizerFast
-
-    base = tmp_path_factory.mktemp("pair")
-    made = Tokenizer(WordLevel({f"w{i}": i for i in range(tiny.V)}, unk_token="w0"))
-    made.pre_tokenizer = Whitespace()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="w2", unk_token="w0")
-    tokenizer.chat_template = "{% for m in messages %}w1 {{ m['content'] }} w3 {% endfor %}"
-    tiny.llama().save_pretrained(base / "model")
-    tokenizer.save_pretrained(base / "model")
-    target = Target.load(base / "model", layers=(1, 2, 3))
-    save_head(tiny.head(target), base / "head.safetensors")
-    (base / "prompts.txt").write_text("w5 w6 w7\n\nw8\n")
-    return base
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.pair_files(tmp_path_factory.mktemp("pair"))
 
 
 def program(folder: Path, out: Path, *options: str, head: str = "head.safetensors") -> Result:

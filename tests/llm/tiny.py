@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
+from rheo_gpu.llm.files import save_head
 from rheo_gpu.llm.head import EagleHead, HeadConfig
 from rheo_gpu.llm.target import Target
-from transformers import LlamaConfig, LlamaForCausalLM
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 V, H = 64, 32
 
@@ -67,3 +72,16 @@ def head(of: Target, seed: int = 0, vocab: int = 40, **sizes: Any) -> EagleHead:
 def texts(*lengths: int, seed: int = 0) -> list[list[int]]:
     random = torch.Generator().manual_seed(seed)
     return [torch.randint(V, (n,), generator=random).tolist() for n in lengths]
+
+
+def pair_files(base: Path) -> Path:
+    """In a folder: model, a tiny one with a tokenizer of words; head.safetensors; prompts.txt."""
+    words = Tokenizer(WordLevel({f"w{i}": i for i in range(V)}, unk_token="w0"))
+    words.pre_tokenizer = Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="w2", unk_token="w0")
+    tokenizer.chat_template = "{% for m in messages %}w1 {{ m['content'] }} w3 {% endfor %}"
+    llama().save_pretrained(base / "model")
+    tokenizer.save_pretrained(base / "model")
+    save_head(head(Target.load(base / "model", layers=(1, 2, 3))), base / "head.safetensors")
+    (base / "prompts.txt").write_text("w5 w6 w7\n\nw8\n")
+    return base
