@@ -94,6 +94,10 @@ def test_verdicts_follow_from_differences_and_errors() -> None:
     assert said(-0.3, 0.1) == "does not hold"
     assert said(0.3, -0.3) == "mixed"
     assert verdict([Mean(0.0, 0.0, 9, 9)] * 4) == "cannot be told"
+    assert verdict([Mean(-0.01, 0.004, 9, 9)], same=True) == "does not hold"
+    assert verdict([Mean(-0.01, 0.0051, 9, 9)] * 2, same=True) == "cannot be told"
+    assert verdict([Mean(-0.01, 0.0051, 9, 9), Mean(0.3, 0.1, 9, 9)], same=True) == "does not hold"
+    assert verdict([Mean(-0.004, 0.004, 9, 9), Mean(0.001, 0.009, 9, 9)], same=True) == "holds"
     assert verdict([Mean(0.3, 0.1, 9, 9), Mean(0.0, 0.0, 9, 9)]) == "holds in part"
 
 
