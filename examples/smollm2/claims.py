@@ -61,6 +61,7 @@ def _claims() -> Iterator[Claim]:
         ("RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree", here, cold, m1, eagle),
         ("RheoSampling with a draft law at temperature 1 accepts more than EAGLE-3's tree", here, cold, m1_at_1, eagle),
         ("EAGLE-3's tree from raw scores accepts more than from the processed law", here, cold, eagle, PROCESSED),
+        ("a draft law at temperature 1 is better than at the target's temperature, rheo", here, cold, m1_at_1, m1),
         ("m = 1 is better than m = 0", paper, hot, m1, "m=0|rheo"),
         ("m = 1 is better than m = 2", paper, hot, m1, "m=2|rheo"),
         ("m = 1 is better than m = 3", paper, hot, m1, "m=3|rheo"),
