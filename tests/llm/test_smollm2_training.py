@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,9 +128,17 @@ def test_a_checkpoint_of_another_run_is_refused(written: tuple[Any, Path, Path],
     _, model, texts = written
     out = tmp_path / "head.safetensors"
     torch.save({"of": {"steps": 7}}, out.with_name(out.name + ".checkpoint"))
-    run = CliRunner().invoke(module.main, [str(model), str(texts), str(out), "--vocab", "40", "--steps", "2"])
+    arguments = [str(model), str(texts), str(out), "--vocab", "40", "--steps", "2", "--threads", "1"]
+    run = CliRunner().invoke(module.main, arguments)
     assert run.exit_code == 2
     assert "is of another run" in run.output
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_threads_that_a_test_takes_are_not_left_to_the_next(time: str) -> None:
+    """`tests/conftest.py` takes them back: the second time fails if it does not."""
+    assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"])
+    torch.set_num_threads(torch.get_num_threads() + 1)
 
 
 def test_an_update_is_nearly_orthogonal() -> None:

@@ -23,13 +23,6 @@ check = load("gpu_check")
 ROW = bench.Row("a : b", "1", "2", 2.0, "at most 1.5", False)
 
 
-@pytest.fixture(autouse=True)
-def threads() -> Any:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 # The benchmark
 
 
