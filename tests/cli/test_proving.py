@@ -18,18 +18,10 @@ from rheo_proof.schemes.registry import ALL, CONTROLS, LOSSY, ZOO
 from rheo_proof.schemes.scheme import SCHEMES
 from rheo_proof.schemes.variations import VARIATIONS
 from rheo_proof.theorems.zoo import PLANNED, SCHEMES_KNOWN
-from tests.cli.program import Run, command, environment, prove, prove_here, settled, strings_shown, tables, written
+from tests.cli.program import Run, command, environment, prove, prove_here, settled, strings_shown, tables
 
 DEFAULT_RULES = ("rheo", "rrsw", "flow")
 SMALL = ("--vocab", "3", "--depth", "2", "--instances", "10")
-
-
-@pytest.fixture(scope="module")
-def proof(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, Any]]:
-    """The run that the documentation begins with, and its JSON."""
-    folder = tmp_path_factory.mktemp("proof")
-    run = prove(folder, "--vocab", "5", "--depth", "3", "--json", "run.json")
-    return run, written(folder / "run.json")
 
 
 def test_the_default_scheme_is_proved(proof: tuple[Run, dict[str, Any]]) -> None:

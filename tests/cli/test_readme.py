@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.program import Run, prove
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = re.compile(r"^```console\n\$ rheo-prove(?P<arguments>.*)\n(?P<shown>[\s\S]*?)^```", re.MULTILINE)
@@ -28,16 +28,22 @@ def test_the_readme_shows_a_proof_a_refutation_and_a_model_of_ones_own() -> None
     assert verdicts == [(1, 0), (0, 1), (1, 0)]
 
 
+def run_of(arguments: str, request: pytest.FixtureRequest) -> Run:
+    """A run in a process of its own; the longest is that of other tests, too, and also writes JSON."""
+    if arguments == "--vocab 5 --depth 3":
+        return request.getfixturevalue("proof")[0]
+    return prove(ROOT, *arguments.split())
+
+
 @pytest.mark.parametrize(("arguments", "shown"), RUNS, ids=[arguments for arguments, _ in RUNS])
-def test_the_command_prints_what_the_readme_shows(arguments: str, shown: str) -> None:
-    command = [sys.executable, "-m", "rheo_proof", *arguments.split()]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert run.stderr == ""
+def test_the_command_prints_what_the_readme_shows(arguments: str, shown: str, request: pytest.FixtureRequest) -> None:
+    run = run_of(arguments, request)
+    assert run.err == ""
     expected = settled(shown)
-    if "fractions.Fraction" in run.stdout:
+    if "fractions.Fraction" in run.out:
         expected = [line.replace("gmpy2.mpq", "fractions.Fraction") for line in expected]
-    assert settled(run.stdout) == expected
-    assert run.returncode == (1 if "REFUTED" in shown else 0)
+    assert settled(run.out) == expected
+    assert run.status == (1 if "REFUTED" in shown else 0)
 
 
 def test_an_output_that_differs_in_one_number_is_noticed() -> None:
