@@ -128,7 +128,12 @@ def test_own_probability_is_refuted_with_the_default_options_and_twice_alike(tmp
 
 
 def test_the_leaf_first_rule_is_refuted_with_the_default_options(tmp_path: Path) -> None:
-    run = prove(tmp_path, "--verify", "bottom-up")
+    """By the models of the battery. The search at all m, which takes longest of all, is that of `test_gallery.py`."""
+    assert is_refuted(prove(tmp_path, "--verify", "bottom-up", "--no-shrink"))
+
+
+def test_the_counterexample_to_the_leaf_first_rule_is_one() -> None:
+    run = prove_here("--verify", "bottom-up", "--vocab", "3", "--instances", "2", "--head", "1")
     assert is_refuted(run)
     assert counterexample(run.out).name == "bottom-up"
     confirm(counterexample(run.out))

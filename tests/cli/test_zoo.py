@@ -52,7 +52,7 @@ def test_a_lossy_rule_is_lossy_by_design_with_its_exact_distance(name: str, tmp_
 
 
 def test_a_lossy_rule_beside_a_biased_one_does_not_hide_it() -> None:
-    sizes = ("--depth", "3", "--slots", "2", "--vocab", "3", "--instances", "10")
+    sizes = ("--depth", "3", "--slots", "2", "--vocab", "3", "--instances", "10", "--head", "1")
     run = prove_here("--scheme", "sglang-acc", "--scheme", "bottom-up", *sizes)
     assert run.status == 1
     assert run.out.splitlines()[-1] == "REFUTED: biased."
