@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -83,6 +84,7 @@ def strings_of(law: StepLaw, vocab: int) -> dict[tuple[int, ...], Fraction]:
     return dict(law.strings(vocab))
 
 
+@cache
 def searched(name: str) -> Counterexample:
     found = smallest(name, Parameters(), VOCAB, SLOW.get(name, range(SLOTS + 1)))
     assert found is not None
@@ -108,12 +110,14 @@ def test_the_oracle_knows_about_half_of_what_is_biased() -> None:
     assert len(known) >= 9
 
 
-@pytest.mark.parametrize("name", [name for name in BIASED if name not in SLOW])
+@pytest.mark.parametrize("name", ["own-probability", "second-token", "resort-siblings"])
 def test_the_smallest_counterexample_is_the_same_every_time(name: str) -> None:
+    """From empty caches. `cli/test_gallery.py` finds all of them again, as docs/faults.md has them."""
     first = searched(name)
     counterexample._pooled.cache_clear()
     counterexample.simple_laws.cache_clear()
-    second = searched(name)
+    second = searched.__wrapped__(name)
+    assert first is not second
     assert described(first) == described(second)
 
 
