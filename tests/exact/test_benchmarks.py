@@ -119,12 +119,12 @@ def test_numbers_in_sentences() -> None:
     for case, base, power in ((bench.A, 4, 7), (bench.C, 49, 9), (bench.D, 5, 7)):
         assert counts[case]["assignments"] == f"{base**power:,}"
         assert f"{base}^{power} = {base**power:,}" in page
-    a = bench.measure(bench.A)
+    a = measured(bench.A)
     assert f"{a.counts[3]:,} drafts of A fall into {a.counts[0]} classes" in page
     assert f"walks {a.counts[1]} classes while it drafts and {a.counts[2]} while it verifies" in page
     assert f": {a.counts[4]:,} paths for A." in page
     twelve = replace(bench.A, vocab=12)
-    flow, rheo = bench.measure(replace(twelve, rule="flow")).counts[2], counts[twelve]["walked, verifying"]
+    flow, rheo = measured(replace(twelve, rule="flow")).counts[2], counts[twelve]["walked, verifying"]
     assert f"it walks {flow:,} classes while it verifies, where `rheo` walks {rheo}." in page
 
 
@@ -194,12 +194,53 @@ def test_a_bad_run_fails(name: str) -> None:
 # The program
 
 
-def test_quick_run_has_the_counts_of_the_page() -> None:
-    command = [sys.executable, str(BENCHMARK), "--quick", "--markdown"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, process.stderr
+class Here:
+    """In the place of the pool of one process: this one, where no instance is measured twice."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, measure: Any, cases: list[Any]) -> Iterator[Any]:
+        assert measure is bench.measure
+        return map(measured, cases)
+
+
+def assert_counts_of_the_page(printed: str, least: int) -> None:
     counts = {instance(row): [row[name] for name in bench.COUNTS] for row in rows(PAGE) if "case" not in row}
-    printed = [row for row in rows(process.stdout) if "case" not in row]
-    assert len(printed) > 20
-    assert [row for row in printed if counts[instance(row)] != [row[name] for name in bench.COUNTS]] == []
+    found = [row for row in rows(printed) if "case" not in row]
+    assert len(found) >= least
+    assert [row for row in found if counts[instance(row)] != [row[name] for name in bench.COUNTS]] == []
+
+
+def test_quick_run_has_the_counts_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "ProcessPoolExecutor", Here)
+    assert bench.main(["--quick", "--markdown"]) == 0
+    assert_counts_of_the_page(capsys.readouterr().out, 20)
+
+
+def test_the_program_measures_in_processes_of_its_own() -> None:
+    """A few of the instances: that all of them are printed is seen above."""
+    few = "import sys, enumerator as e; s = e.SECTIONS; e.SECTIONS = {t: s[t][:2] for t in s}; e.SECTIONS.pop('Rules')"
+    command = [sys.executable, "-c", f"{few}; sys.exit(e.main(['--quick', '--markdown']))"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.run(
+        command, cwd=BENCHMARK.parent, env=environment, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert_counts_of_the_page(process.stdout, 6)
+
+
+def test_a_count_that_is_not_that_of_the_page_is_noticed() -> None:
+    text = PAGE[PAGE.index("| V | m | draft classes ") :]
+    assert_counts_of_the_page(text, 20)
+    assert text.count("| 4 | 1 | 6 | 34 |") == 1
+    with pytest.raises(AssertionError):
+        assert_counts_of_the_page(text.replace("| 4 | 1 | 6 | 34 |", "| 4 | 1 | 6 | 35 |"), 20)
