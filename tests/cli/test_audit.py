@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rheo_proof.audit import patches
 from rheo_proof.audit.session import installation
 from rheo_proof.cli.audit import roles_of, settings_of
 from rheo_proof.exact.errors import InputError
@@ -54,6 +55,7 @@ MAP = ("--map", "tokens=draft_tokens,q_rows=draft_probs", "--map", "p_rows=targe
 @pytest.fixture(scope="module", autouse=True)
 def taken_away() -> Iterator[None]:
     """Sources of randomness, taken away once for all runs in this process."""
+    assert patches._installed is None, "tests/audit/conftest.py left what it had installed"
     with installation():
         yield
 
