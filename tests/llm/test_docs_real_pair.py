@@ -121,6 +121,30 @@ def test_a_claim_counts_all_files_that_have_both_settings_and_shows_each() -> No
     assert not by_text["m = 1 is better than m = 3"].together
 
 
+def test_what_the_page_says_in_words_follows_from_its_table() -> None:
+    """Each sentence in words, by the verdicts that it rests on."""
+    table = re.findall(r"(?m)^\| (.*?) \| .*? \| ([\d.]+) \| .* \| \*\*(.*)\*\* \|$", PAGE.read_text("utf-8"))
+    said = {(text, temperature): verdict for text, temperature, verdict in table}
+    lead = "RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree"
+    assert (said[lead, "1"], said[lead, "0.8"], said[lead, "0.6"]) == ("holds", "holds", "does not hold")
+    assert said["EAGLE-3's tree from raw scores accepts more than from the processed law", "0.6"] == "holds"
+    at_1 = "RheoSampling with a draft law at temperature 1 accepts more than EAGLE-3's tree"
+    assert said[at_1, "0.6"] == "cannot be told"
+    flow = "FlowVerification accepts more on the same trees, m = 1"
+    assert all(said[flow, t] in ("holds", "holds in part") for t in ("1", "0.8", "0.6"))
+    assert said["m = 1 is better than m = 0", "1"] == "holds"
+    assert said["m = 1 is better than m = 2", "1"] == said["m = 1 is better than m = 3", "1"] == "cannot be told"
+    transport = "optimal transport at each node accepts more than RRSw, m = 1"
+    assert {said[transport, t] for t in ("1", "0.8", "0.6")} == {"holds"}
+    assert said["no difference between a draft law cut to its 128 best tokens and a full one", "1"] == "does not hold"
+    assert said["the tail proxy at full scale accepts more, rheo", "1"] == "does not hold"
+    assert said["the tail proxy at scale 1/2 accepts more, flow", "1"] == "cannot be told"
+    [measured] = [
+        row for row in PAGE.read_text("utf-8").splitlines() if row.startswith(f"| {lead} | paper: 0.14 to 0.22")
+    ]
+    assert all(float(x) < 0.14 for x in re.findall(r"\+(0\.\d+) ±", measured))  # "by less than the paper says"
+
+
 def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named() -> None:
     import hashlib
 
