@@ -243,3 +243,22 @@ def test_a_missing_library_is_named_with_the_extra_that_has_it(folder: Path, mis
     assert (run.returncode, run.stdout) == (2, "")
     expected = f"{missing} is not installed, expected the extra llm: pip install 'rheo-proof[llm]'"
     assert run.stderr == f"rheo-decode: {expected}\n"
+
+
+def test_decoding_without_a_draft_is_compared_under_the_same_processing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At another temperature it would be another task."""
+    import rheo_decode.session
+
+    asked: list[Any] = []
+    plain = rheo_decode.session.autoregressive
+
+    def noting(target: Any, prompts: Any, how: Any, **more: Any) -> Any:
+        asked.append(how)
+        return plain(target, prompts, how, **more)
+
+    monkeypatch.setattr(rheo_decode.session, "autoregressive", noting)
+    assert decode(folder, "--temperature", "0.5", "--top-p", "0.9") == 0
+    assert asked
+    assert {(how.temperature, how.top_p) for how in asked} == {(0.5, 0.9)}

@@ -300,11 +300,44 @@ def test_a_text_that_has_ended_stays_within_the_positions_of_the_target() -> Non
     target = Target(model.double())
     chosen = method("rheo", slots=3, depth=6, nodes=9)
     for first in range(12):
-        prompts, seeds = [[1] * (64 - 12 - 12), [5, 6]], [first, 1000 + first]
+        prompts, seeds = [[1] * (64 - 12 - 13), [5, 6]], [first, 1000 + first]
         steps = list(generate(target, SmallDraft(target), prompts, *chosen, limit=12, seeds=seeds))
         assert list(map(len, texts(steps, 2))) == [12, 12]
     with pytest.raises(Unusable, match="expected a shorter prompt"):
-        generate(target, SmallDraft(target), [[1] * 41, [5]], *chosen, limit=12)
+        generate(target, SmallDraft(target), [[1] * 40, [5]], *chosen, limit=12)
+
+
+def test_no_position_beyond_the_last_is_read_in_a_batch() -> None:
+    """Texts that end with all draft tokens accepted go furthest: with the target as its own draft they often do."""
+    torch.manual_seed(0)
+    n, depth, limit = 12, 2, 6
+    model = GPT2LMHeadModel(
+        GPT2Config(vocab_size=VOCAB, n_embd=32, n_layer=1, n_head=4, n_positions=n, initializer_range=0.3)
+    )
+    target = Target(model.double())
+    chosen = method("chain", depth=depth)
+    prompts = [[3]] * 24
+    steps = list(generate(target, SmallDraft(target), prompts, *chosen, limit=limit, seeds=0))
+    assert list(map(len, texts(steps, 24))) == [limit] * 24
+    with pytest.raises(Unusable, match=f"take {n + 1} positions"):
+        generate(target, SmallDraft(target), prompts, *chosen, limit=limit + 1, seeds=0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_top_p_and_temperature_are_those_of_the_target(target: Any, drafters: dict[str, Any], name: str) -> None:
+    """No token comes out that is not among the fewest likely ones of the mass asked for."""
+    outside = []
+    for asked in (0.5, None):
+        chosen = method(name, **SIZES, temperature=0.7, top_p=asked)
+        new = texts(generate(target, drafters["far"], PROMPTS, *chosen, limit=30, seeds=SEEDS))
+        outside.append(0)
+        for prompt, text in zip(PROMPTS, new, strict=True):
+            for i, token in enumerate(text):
+                law = (logits_after(target.model, prompt + text[:i]) / 0.7).softmax(-1)
+                better = float(law[law > law[token]].sum())
+                outside[-1] += better >= 0.5
+    assert outside[0] == 0
+    assert outside[1] > 0
 
 
 def test_a_target_that_keeps_other_hidden_states_than_the_draft_model_wants_is_refused(target: Any) -> None:
@@ -316,6 +349,9 @@ def test_a_target_that_keeps_other_hidden_states_than_the_draft_model_wants_is_r
 
 def test_the_methods_are_what_their_names_say() -> None:
     assert method("top-k", slots=5, temperature=0.6, top_p=0.9).config.head == 5
+    for name in METHODS:
+        how = method(name, temperature=0.6, top_p=0.9).how
+        assert (how.temperature, how.top_p) == (0.6, 0.9)
     how = method("top-k", temperature=0.6, top_p=0.9).how_draft
     assert (how.temperature, how.top_p) == (1.0, None)
     chain = method("chain", depth=3, temperature=0.6)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,51 @@ def test_several_draws_are_averaged() -> None:
 
 
 # Runs
+
+
+def test_the_texts_are_decoded_as_the_page_says() -> None:
+    page = (EXAMPLE.parents[1] / "docs" / "real-pair.md").read_text("utf-8")
+    assert "Each prompt is answered by the pair itself (m = 1, RheoVerification, N = 16)" in page
+    found = contexts.WRITES
+    assert (found.head, found.verify, found.nodes, found.slots, found.depth) == (1, "rheo", 16, 10, 7)
+    assert (found.sparse, found.proxy, found.proxy_scale, found.fill_scale) == (128, "paper", 1, 1)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.8, 0.6])
+def test_a_setting_is_what_its_name_says(temperature: float) -> None:
+    drafts = settings.drafts("full", temperature)
+    assert len({d.name for d in drafts}) == len(drafts)
+    for d in drafts:
+        words = re.fullmatch(
+            r"(?:top-K (?P<law>raw|processed)|m=(?P<m>\d)|(?P<chain>chain))(?: tail (?P<tail>\S+))?"
+            r"(?: fill (?P<fill>\S+))?(?: draft at (?P<heat>\S+))?(?: sparse (?P<sparse>\S+))?",
+            d.name,
+        )
+        assert words is not None, d.name
+        c = d.config
+        heat = 1.0 if words["law"] == "raw" else float(words["heat"] or temperature)
+        assert d.temperature == heat
+        assert c.head == (10 if words["law"] else 0 if words["chain"] else int(words["m"]))
+        assert (c.slots, d.nodes) == ((1, (7,)) if words["chain"] else (10, (8, 16, 30, 60)))
+        assert (c.proxy, c.proxy_scale) == (("tail", Fraction(words["tail"])) if words["tail"] else ("paper", 1))
+        assert c.fill_scale == Fraction(words["fill"] or 1)
+        assert c.sparse == (None if words["sparse"] == "full" else int(words["sparse"] or 128))
+        assert (c.depth, c.nodes) == (7, max(d.nodes))
+        assert d.rules == (("match",) if words["law"] else d.rules)
+    names = {d.name for d in drafts}
+    assert {"m=0", "m=1", "m=2", "m=3", "chain", "top-K raw", "m=1 sparse 32", "m=1 sparse full"} <= names
+    assert {f"m=1 tail {a}" for a in ("1", "1/2", "1/4")} <= names
+    assert ("top-K processed" in names) == (temperature != 1)
+
+
+def test_contexts_are_steps_that_were_chosen_by_chance(tmp_path: Path) -> None:
+    """Of eight steps one: were it always the first, an answer's beginning would stand for the whole of it."""
+    plan = measure.Plan("main", 0, 1, 8, 1, (1.0,))
+    with torch.inference_mode():
+        steps = [measure.measured(pair(), tiny.texts(5)[0], number, 1.0, plan).contexts[0][0] for number in range(4)]
+        again = measure.measured(pair(), tiny.texts(5)[0], 0, 1.0, plan).contexts[0][0]
+    assert len(set(steps)) > 1
+    assert steps[0] == again
 
 
 def run(out: Path, grid: str = "full", **options: Any) -> Any:

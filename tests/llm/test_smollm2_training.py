@@ -16,6 +16,7 @@ import torch
 from click.testing import CliRunner
 from rheo_gpu.llm.files import load_head
 from rheo_gpu.llm.target import Target
+from rheo_gpu.tape import inverse_cdf
 from safetensors import safe_open
 
 from tests.llm import tiny
@@ -68,6 +69,33 @@ def test_dialogues_have_a_question_and_an_answer_and_what_the_target_saw(written
             states = target.model(input_ids=torch.tensor([tokens[:-1]]), output_hidden_states=True).hidden_states
         expected = torch.stack([states[layer][0] for layer in (1, 2, 3)], 1)
         torch.testing.assert_close(features.float(), expected, rtol=2e-3, atol=2e-3)
+
+
+def test_questions_and_answers_are_drawn_at_their_temperatures(
+    texts: ModuleType, written: tuple[Any, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, model, _ = written
+    target = Target.load(model, layers=(1, 2, 3))
+    heats: set[float] = set()
+
+    def drawn(laws: Any, u: Any) -> Any:
+        for row, dialogue in enumerate(writer.rows):
+            state, _ = target.begin([dialogue.tokens])
+            one = torch.ones(1, 1, 1, dtype=torch.bool)
+            at = torch.tensor([[len(dialogue.tokens) - 1]])
+            seen = target.forward(state, torch.tensor([dialogue.tokens[-1:]]), at, one)
+            heat = dialogue.temperature if dialogue.answer else texts.QUESTION
+            expected = (target.logits(seen.hidden)[0, 0] / heat).softmax(-1)
+            torch.testing.assert_close(laws[row], expected, rtol=1e-3, atol=1e-5)
+            heats.add(heat)
+        return inverse_cdf(laws, u)
+
+    monkeypatch.setattr(texts, "inverse_cdf", drawn)
+    with torch.inference_mode():
+        writer = texts.Writer(Target.load(model, layers=(1, 2, 3)), OPENING, TURN, END, 4, 0)
+        while heats != {1.0, 0.6, 0.8}:
+            writer.step()
+            assert writer.started < 60
 
 
 def train(model: Path, texts: Path, out: Path, *more: str) -> dict[str, Any]:

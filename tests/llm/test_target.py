@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 import torch
 from rheo_gpu.llm import target as module
+from rheo_gpu.llm.attention import added, grouped
 from rheo_gpu.llm.cache import Block
 from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.narrow import NarrowLinear, narrow, product
 from rheo_gpu.llm.target import Target
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import BloomConfig, BloomForCausalLM
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import BloomConfig, BloomForCausalLM, GPTNeoConfig, GPTNeoForCausalLM
 
 from tests.llm import tiny
 
@@ -129,10 +131,59 @@ def test_a_target_that_windows_or_ignores_its_mask_is_refused() -> None:
     model.model.forward = blind
     with pytest.raises(Unusable, match="in a tree its logits differ"):
         Target(model)
+
+
+def test_a_model_that_sees_a_part_of_the_text_is_refused_however_long_that_is() -> None:
+    """No short text shows it; its configuration does."""
     model = tiny.llama()
-    model.config.layer_types = ["sliding_attention", "full_attention", "full_attention"]
-    with pytest.raises(Unusable, match="attention over a window"):
+    for name, value in {
+        "layer_types": ["sliding_attention", "full_attention", "full_attention"],
+        "sliding_window": 4096,
+        "keep_window_size": 2048,
+        "attention_chunk_size": 8192,
+        "attention_layers": ["global", "local"],
+        "block_size": 64,
+    }.items():
+        setattr(model.config, name, value)
+        with pytest.raises(Unusable, match=rf"attention over a window \({name}"):
+            Target(model)
+        setattr(model.config, name, None)
+    model.config.layer_types = ["full_attention"] * 3
+    model.config.sliding_window, model.config.use_sliding_window = 4096, False
+    model.config.chunk_size_feed_forward = 64
+    Target(model)
+
+
+def test_windows_of_a_model_that_is_not_a_llama_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    sizes = {"vocab_size": tiny.V, "hidden_size": tiny.H, "num_layers": 2, "num_heads": 4, "window_size": 16}
+    config = GPTNeoConfig(attention_types=[[["global", "local"], 1]], initializer_range=0.3, **sizes)
+    model = GPTNeoForCausalLM(config)  # which attends in 32 bits
+    with pytest.raises(Unusable, match=r"attention over a window \(attention_types: local"):
         Target(model)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(Unusable, match=r"attention over a window \(attention_types: local"):
+        Target.load(tmp_path)
+    # The twin: it passes the comparison on a short text, and is wrong on a longer one.
+    monkeypatch.setattr(module, "_window", lambda config: None)
+    target, [text] = Target(model), tiny.texts(40)
+    state, _ = target.begin([text])
+    mask = torch.eye(13, dtype=torch.bool)[None] | (torch.arange(13) == 0)  # a root and its twelve children
+    tokens, positions = torch.tensor([[text[-1], *range(12)]]), torch.tensor([[39, *[40] * 12]])
+    found = target.logits(target.forward(state, tokens, positions, mask).hidden)[0, -1].softmax(-1)
+    expected = model(input_ids=torch.tensor([[*text, 11]])).logits[0, -1].softmax(-1)
+    assert float((found - expected).detach().abs().sum()) > 1e-3
+
+
+def test_attention_of_few_queries_is_that_of_torch() -> None:
+    random = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, heads, n, 8, generator=random) for heads, n in ((4, 3), (2, 7), (2, 7)))
+    seen = torch.rand(2, 3, 7, generator=random) < 0.6
+    seen[..., 0] = True
+    for scaling in (None, 0.3):
+        expected = scaled_dot_product_attention(q, k, v, attn_mask=seen[:, None], scale=scaling, enable_gqa=True)
+        found, _ = grouped(torch.nn.Identity(), q, k, v, added(seen, q.dtype), scaling=scaling)
+        torch.testing.assert_close(found.transpose(1, 2), expected)
 
 
 @pytest.mark.parametrize("prompt", [[], [64], [-1, 2]])

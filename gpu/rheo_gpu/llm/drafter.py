@@ -17,6 +17,10 @@ class Drafter(Protocol):
     Hugging Face model; () for none. positions: how long a text can be for it, draft nodes included; None if it has no
     limit.
 
+    What it says about a node may depend on the text and on the path to the node, and on nothing else in the tree. If a
+    sibling's token had a say, whether a sampled token is kept could depend on that token, and the text would no longer
+    have the law of the target. Nothing here can find that out.
+
     A tree is drafted by calls for its layers, in order, between two calls of `follow`. What was drafted is forgotten
     with the next `follow`: only the text stays.
     """

@@ -40,7 +40,8 @@ def generate(
 ) -> Iterator[Step]:
     """Decode a batch with draft trees: an iterator of steps, with the new tokens of each request.
 
-    A text has the law of the target under `how`, whatever the draft model is. It ends behind its first stop token or
+    A text has the law of the target under `how`, whatever the draft model says, as long as what it says about a node
+    depends on the text and the path to the node alone (drafter.py). It ends behind its first stop token or
     after `limit` new tokens. seeds: one for each request, or s for s, s + 1 and so on; the same seed gives the same
     text, whoever shares the batch, but for rounding: kernels may add up otherwise in a batch of another size.
 
@@ -127,8 +128,8 @@ def _steps(
 
 def _room(target: Target, drafter: Drafter | None, texts: Texts, depth: int) -> None:
     """Whether the positions of both models suffice, the draft nodes behind the last token included."""
-    # In a batch a text that has ended is carried along, with all that its last step has emitted.
-    depth = depth if len(texts.prompts) == 1 else 2 * depth
+    # In a batch a text that has ended is carried along, with all that its last step has emitted, and padding behind it.
+    depth = depth if len(texts.prompts) == 1 else 2 * depth + (drafter is not None)
     longest = max(map(len, texts.prompts)) + texts.limit + depth
     most = {"target": getattr(target.model.config, "max_position_embeddings", None)}
     if drafter is not None:

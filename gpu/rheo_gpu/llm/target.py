@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,13 @@ from .narrow import narrow
 
 CHANGING = ("dynamic", "longrope")
 """Types of rotary positions whose angles are chosen by the largest position of a call."""
+
+WINDOWS = re.compile(r"window|chunk|local|block_size|sparse_attention|num_global")
+HARMLESS = ("chunk_size_feed_forward", "num_local_experts")
+"""Names of sizes that say how much of a text a layer sees, and two that do not."""
+
+TEXT = 7
+"""Tokens of the text below which a tree is tried."""
 
 TOLERANCE = {8: 1e-9, 4: 2e-4}
 """By the bytes of a number: how far logits in a tree may be from those in a text, beside the largest. Others: 0.1."""
@@ -61,10 +69,9 @@ class Target:
         self.depth: int = config.num_hidden_layers
         self.vocab: int = self.head.weight.shape[0]
         self.device, self.dtype = self.head.weight.device, self.head.weight.dtype
-        others = {kind for kind in getattr(config, "layer_types", None) or () if kind != "full_attention"}
-        if others or (getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)):
+        if window := _window(config):
             raise Unusable(
-                f"{type(model).__name__}: attention over a window, expected all layers to see the whole text"
+                f"{type(model).__name__}: attention over a window ({window}), expected all layers to see the whole text"
             )
         if (rope := _rope(config)) in CHANGING:
             raise Unusable(
@@ -156,7 +163,7 @@ class Target:
     @torch.inference_mode()
     def _agrees(self) -> None:
         """Compare a small tree with the texts that it stands for, read by the model's own forward pass."""
-        text = [(7 * i + 3) % self.vocab for i in range(7)]
+        text = [(7 * i + 3) % self.vocab for i in range(TEXT)]
         tree = [text[-1], *((11 * i + 5) % self.vocab for i in range(4))]
         parents = [-1, 0, 0, 1, 3]
         paths: list[list[int]] = [[0]]
@@ -167,7 +174,7 @@ class Target:
         for node, path in enumerate(paths):
             mask[0, node, path] = True
         depths = torch.tensor([[len(path) - 1 for path in paths]], device=self.device)
-        seen = self.forward(state, torch.tensor([tree], device=self.device), depths + 6, mask)
+        seen = self.forward(state, torch.tensor([tree], device=self.device), depths + len(text) - 1, mask)
         found = self.logits(seen.hidden)[0]
         self._has_plain_logits(torch.tensor([text], device=self.device))
         for node, path in enumerate(paths):
@@ -198,10 +205,14 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise Unusable(f"{folder}: no config.json, expected the folder of a causal language model")
+    where = {"dtype": dtype, "local_files_only": True, "output_loading_info": True}
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, local_files_only=True, attn_implementation=NAME, output_loading_info=True
-        )
+        try:
+            loaded: Any = AutoModelForCausalLM.from_pretrained(folder, attn_implementation=NAME, **where)
+        except (KeyError, ValueError) as error:
+            if NAME not in str(error):
+                raise
+            loaded = AutoModelForCausalLM.from_pretrained(folder, **where)  # it has attention of its own alone
     except Exception as error:
         raise Unusable(f"{folder}: {str(error).strip().splitlines()[0]}") from error
     model, found = loaded
@@ -210,6 +221,23 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
         raise Unusable(f"{folder}: its files lack {len(missing)} weights, {missing[0]} the first, expected all of them")
     narrow(model)
     return model
+
+
+def _window(config: Any) -> str | None:
+    """What in a configuration says that a layer sees a part of the text: a text of a test is shorter than a window.
+
+    Anything that is named after windows, chunks, blocks or local attention, and is not switched off, is taken for that.
+    """
+    sizes = config.to_dict()
+    for name, value in sizes.items():
+        if name in ("layer_types", "attention_types", "attention_layers"):
+            kinds = set(re.findall(r"[a-z_]+", str(value))) - {"full_attention", "global"}
+            if value and kinds:
+                return f"{name}: {', '.join(sorted(kinds))}"
+        limited = type(value) in (int, list) and bool(value)
+        if limited and WINDOWS.search(name) and name not in HARMLESS and sizes.get("use_sliding_window", True):
+            return f"{name} = {value}"
+    return None
 
 
 def _rope(config: Any) -> str | None:
