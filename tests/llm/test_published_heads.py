@@ -238,13 +238,20 @@ def test_weights_that_do_not_fit_are_refused(
         ({"rope_scaling": {"rope_type": "llama3"}}, "rope of type llama3"),
         ({"hidden_act": "gelu"}, "activation gelu"),
         ({"eagle_aux_hidden_state_layer_ids": [2, 3, 9]}, r"the hidden states \(2, 3, 9\) of a target with 6 layers"),
+        ({"eagle_aux_hidden_state_layer_ids": 5}, "expected numbers as the sizes"),
+        ({"rope_scaling": [1]}, r"rope_scaling is \[1\] in config.json, expected an object"),
+        ({"rope_parameters": "x"}, "rope_parameters is 'x' in config.json, expected an object"),
+        ({"eagle_config": [1]}, r"eagle_config is \[1\] in config.json, expected an object"),
+        ({"rope_theta": 10**400}, "expected numbers as the sizes"),
+        ({"architectures": 5}, "architectures is 5 in config.json, expected a list of names"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(
     target: Target, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(Unusable, match=message):
-        load_published(written(tmp_path, **changes), target)
+    with pytest.raises(Unusable, match=message) as bad:
+        load_drafter(written(tmp_path, **changes), target)
+    assert "\n" not in str(bad.value)
 
 
 @pytest.mark.parametrize("binary", [False, True])

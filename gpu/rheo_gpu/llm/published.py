@@ -27,8 +27,10 @@ OTHERWISE = {"norm_before_residual": False, "norm_before_fc": False, "fc_norm": 
 def is_published(folder: str | Path) -> bool:
     """Whether the config.json of a folder says that it is an EAGLE-3 head. Raises `Unusable`."""
     sizes = _sizes(Path(folder))
-    named = " ".join(map(str, sizes.get("architectures") or ()))
-    return "eagle3" in named.lower() or "draft_vocab_size" in sizes
+    named = sizes.get("architectures") or []
+    if not isinstance(named, list):
+        raise Unusable(f"{folder}: architectures is {named!r} in config.json, expected a list of names")
+    return "eagle3" in " ".join(map(str, named)).lower() or "draft_vocab_size" in sizes
 
 
 def load_published(folder: str | Path, target: Target) -> EagleHead:
@@ -61,7 +63,7 @@ def _sizes(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Unusable(f"{path}: {error}; expected the configuration in JSON") from None
     if not isinstance(found, dict):
         raise Unusable(f"{path}: no JSON object, expected the configuration of a model")
@@ -98,7 +100,8 @@ def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
     for name, plain in OTHERWISE.items():
         if bool(sizes.get(name, plain)) != plain:
             raise Unusable(f"{folder}: {name} is {sizes[name]}, which this reader does not know; expected {plain}")
-    rope = {**(sizes.get("rope_scaling") or {}), **(sizes.get("rope_parameters") or {})}
+    rope = {**_table(folder, sizes, "rope_scaling"), **_table(folder, sizes, "rope_parameters")}
+    others = _table(folder, sizes, "eagle_config")
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind != "default" or sizes.get("hidden_act", "silu") != "silu":
         raise Unusable(
@@ -115,7 +118,7 @@ def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
             intermediate=sizes["intermediate_size"],
             vocab=sizes.get("draft_vocab_size", sizes["vocab_size"]),
             target_vocab=sizes["vocab_size"],
-            layers=_layers(sizes, target),
+            layers=_layers(sizes, others, target),
             eps=float(sizes.get("rms_norm_eps", 1e-6)),
             rope_theta=float(rope.get("rope_theta", sizes.get("rope_theta", 1e4))),
         )
@@ -123,7 +126,7 @@ def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
         raise Unusable(f"{folder}: {error}") from None
     except KeyError as error:
         raise Unusable(f"{folder}: no {error.args[0]} in config.json, expected the sizes of a draft head") from None
-    except (TypeError, ValueError, ZeroDivisionError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise Unusable(f"{folder}: {_line(error)}; expected numbers as the sizes of a draft head") from None
     if config.target_vocab != target.vocab or config.target_hidden != target.embeddings.shape[1]:
         raise Unusable(
@@ -133,8 +136,15 @@ def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
     return config
 
 
-def _layers(sizes: dict[str, Any], target: Target) -> tuple[int, ...]:
-    others = sizes.get("eagle_config") or {}
+def _table(folder: Path, sizes: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object inside the configuration, empty if there is none."""
+    found = sizes.get(name) or {}
+    if not isinstance(found, dict):
+        raise Unusable(f"{folder}: {name} is {found!r} in config.json, expected an object")
+    return found
+
+
+def _layers(sizes: dict[str, Any], others: dict[str, Any], target: Target) -> tuple[int, ...]:
     named = sizes.get("eagle_aux_hidden_state_layer_ids") or others.get("eagle_aux_hidden_state_layer_ids")
     layers = tuple(named) if named else (2, target.depth // 2, target.depth - 3)
     if not all(isinstance(layer, int) and 0 <= layer <= target.depth for layer in layers):
