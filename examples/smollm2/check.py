@@ -25,7 +25,8 @@ import click
 import numpy as np
 import rheo_reference
 import torch
-from pair import PROMPTS, chats, lines, load, tokenizer_of
+from inputs import COUNT, FILE, FOLDER, THREADS, Finite
+from pair import PROMPTS, chats, lines, load, refused, tokenizer_of
 from rheo_gpu import Config, Layer, Processing, Tape, verify
 from rheo_gpu.llm.drafter import Drafter
 from rheo_gpu.llm.generate import generate
@@ -40,6 +41,9 @@ from rheo_proof.stats.verdict import LawMismatch
 
 SHORT = "The weather today is"
 """A short text, since it is read again for each of many draws."""
+
+EPS = Finite(1e-3, 1, max_open=True)
+"""Smaller distances take more than ten million draws."""
 
 SIZES = ("slots", "head", "depth", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale", "verify")
 
@@ -221,20 +225,23 @@ def drawn(model: Path, head: Path, prompt: Sequence[int], eps: float, rows: int)
 
 
 @click.command()
-@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("head", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--prompts", default=3, show_default=True, help="How many prompts for the comparison with NumPy.")
-@click.option("--steps", default=8, show_default=True, help="Steps for each.")
-@click.option("--eps", default=0.15, show_default=True, help="Distance that the test of the first two tokens must see.")
-@click.option("--rows", default=64, show_default=True, help="Texts side by side.")
-@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+@click.argument("model", type=FOLDER)
+@click.argument("head", type=FILE)
+@click.option("--prompts", default=3, show_default=True, type=COUNT, help="How many for the comparison with NumPy.")
+@click.option("--steps", default=8, show_default=True, type=COUNT, help="Steps for each.")
+@click.option("--eps", default=0.15, show_default=True, type=EPS, help="Distance that the test of two tokens must see.")
+@click.option("--rows", default=64, show_default=True, type=COUNT, help="Texts side by side.")
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True, type=THREADS)
 def main(model: Path, head: Path, prompts: int, steps: int, eps: float, rows: int, threads: int) -> None:
     """Compare the torch decoder on MODEL and HEAD with the NumPy decoder, and what it emits with the target's law."""
     torch.set_num_threads(threads)
     tokenizer = tokenizer_of(model)
-    texts = chats(tokenizer, lines(PROMPTS)[: max(1, prompts)])
-    compare(model, head, texts, steps)
-    drawn(model, head, tokenizer.encode(SHORT, add_special_tokens=False), eps, rows)
+    texts, short = chats(tokenizer, lines(PROMPTS)[:prompts]), tokenizer.encode(SHORT, add_special_tokens=False)
+    if not short:
+        raise click.UsageError(f"{model}: its tokenizer has no tokens for {SHORT!r}, expected one that knows a text")
+    with refused():
+        compare(model, head, texts, steps)
+        drawn(model, head, short, eps, rows)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 import torch
+from inputs import line
+from jinja2 import TemplateError
 from rheo_decode.prompts import load_tokenizer
 from rheo_gpu.llm.eagle import EagleDraft
 from rheo_gpu.llm.errors import Unusable
@@ -42,11 +44,20 @@ def tokenizer_of(model: Path) -> Any:
 
 
 def lines(prompts: Path) -> list[str]:
-    """The prompts of a file, one on each line."""
-    return [line.strip() for line in prompts.read_text("utf-8").splitlines() if line.strip()]
+    """The prompts of a file, one on each line. Raises `click.UsageError`."""
+    try:
+        found = [each.strip() for each in prompts.read_text("utf-8").splitlines() if each.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{prompts}: {line(error)}; expected a text in UTF-8, a prompt on each line") from None
+    if not found:
+        raise click.UsageError(f"{prompts} is empty, expected a prompt on each line")
+    return found
 
 
 def chats(tokenizer: Any, prompts: Sequence[str]) -> list[list[int]]:
-    """Each prompt as the first turn of a dialogue."""
+    """Each prompt as the first turn of a dialogue. Raises `click.UsageError`."""
     turns = ([{"role": "user", "content": prompt}] for prompt in prompts)
-    return [list(tokenizer.apply_chat_template(t, add_generation_prompt=True)["input_ids"]) for t in turns]
+    try:
+        return [list(tokenizer.apply_chat_template(t, add_generation_prompt=True)["input_ids"]) for t in turns]
+    except (ValueError, TemplateError) as error:
+        raise click.UsageError(f"the target's tokenizer: {line(error)}; expected one with a chat template") from None

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import click
 import torch
-from pair import PROMPTS, chats, load, tokenizer_of
+from inputs import COUNT, FILE, FOLDER, THREADS, Finite, Out
+from pair import PROMPTS, chats, load, refused, tokenizer_of
 from pair import lines as prompts_of
 from rheo_gpu.llm.generate import autoregressive, generate
 from rheo_gpu.llm.methods import method
@@ -108,14 +109,14 @@ def show(rows: Sequence[dict[str, object]], console: Console) -> None:
 
 
 @click.command()
-@click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the table as JSON.")
-@click.option("--prompts", default=12, show_default=True)
-@click.option("--tokens", default=64, show_default=True, help="Tokens of an answer, at most.")
-@click.option("--temperature", default=1.0, show_default=True)
+@click.option("--target", required=True, type=FOLDER)
+@click.option("--head", required=True, type=FILE)
+@click.option("--out", type=Out(".partial"), help="Write the table as JSON.")
+@click.option("--prompts", default=12, show_default=True, type=COUNT)
+@click.option("--tokens", default=64, show_default=True, type=COUNT, help="Tokens of an answer, at most.")
+@click.option("--temperature", default=1.0, show_default=True, type=Finite(0))
 @click.option("--only", multiple=True, help="A setting by name, such as 'rheo D=3 N=4'; repeatable.  [default: all]")
-@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True, type=THREADS)
 def main(
     target: Path,
     head: Path,
@@ -156,7 +157,8 @@ def main(
     for number, line in enumerate(track(["", *lines], description="prompts")):
         [encoded] = chats(tokenizer, [line or lines[0]])
         for name, steps in answers(encoded, number):
-            taken = list(steps)
+            with refused():
+                taken = list(steps)
             if line:  # the first one warms up
                 made.setdefault(name, []).append(taken)
     rows = [row(name, steps, made["without a draft"]) for name, steps in made.items()]
@@ -164,7 +166,9 @@ def main(
     if out is not None:
         about = {"prompts": len(lines), "tokens": tokens, "temperature": temperature, "threads": threads}
         versions = {"python": platform.python_version(), "torch": torch.__version__}
-        out.write_text(json.dumps({"format": "rheo-speed/1", **about, **versions, "rows": rows}, indent=1) + "\n")
+        partial = out.with_name(out.name + ".partial")
+        partial.write_text(json.dumps({"format": "rheo-speed/1", **about, **versions, "rows": rows}, indent=1) + "\n")
+        partial.replace(out)
 
 
 if __name__ == "__main__":

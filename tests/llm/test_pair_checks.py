@@ -15,6 +15,7 @@ from tests.benchmark_files import load
 from tests.llm import tiny
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "smollm2"
+load("inputs", EXAMPLE)
 load("pair", EXAMPLE)
 check = load("check", EXAMPLE)
 
