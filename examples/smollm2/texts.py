@@ -10,9 +10,13 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 import torch
+from dialogues import FORMAT
+from inputs import COUNT, FOLDER, SEED, THREADS, Out, line
+from jinja2 import TemplateError
 from pair import refused, tokenizer_of
 from rheo_gpu.llm.target import Target
 from rheo_gpu.tape import inverse_cdf
@@ -92,28 +96,50 @@ class Writer:
         return n
 
 
+def around(tokenizer: Any) -> tuple[list[int], list[int], int]:
+    """What the chat template puts before a question, between it and the answer, and the token that ends both.
+
+    Raises `click.UsageError`.
+    """
+    marker, end = "\0", tokenizer.eos_token_id
+    try:
+        chat = tokenizer.apply_chat_template(
+            [{"role": "user", "content": marker}], tokenize=False, add_generation_prompt=True
+        )
+    except (ValueError, TemplateError) as error:
+        raise click.UsageError(f"the tokenizer: {line(error)}; expected one with a chat template") from None
+    if chat.count(marker) != 1:
+        raise click.UsageError("the chat template does not show a question once, expected one that does")
+    opening, turn = (tokenizer.encode(part, add_special_tokens=False) for part in chat.split(marker))
+    if not opening or turn[:1] != [end]:
+        raise click.UsageError(
+            f"the chat template begins with {opening[:1]} and ends a turn with {turn[:1]}, expected a token and {end}, "
+            "which ends a text"
+        )
+    if len(opening) + LONGEST_QUESTION + len(turn) + SHORTEST >= LONGEST:
+        raise click.UsageError(
+            f"the chat template puts {len(opening)} and {len(turn)} tokens around a question, which leaves no room for "
+            f"an answer in {LONGEST}; expected a shorter one"
+        )
+    return opening, turn[1:], end
+
+
 @click.command()
-@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--tokens", default=106_000, show_default=True, help="How many to write.")
-@click.option("--rows", default=96, show_default=True, help="Dialogues side by side.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+@click.argument("model", type=FOLDER)
+@click.argument("out", type=Out(".partial"))
+@click.option("--tokens", default=106_000, show_default=True, type=COUNT, help="How many to write.")
+@click.option("--rows", default=96, show_default=True, type=COUNT, help="Dialogues side by side.")
+@click.option("--seed", default=0, show_default=True, type=SEED)
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True, type=THREADS)
 @torch.inference_mode()
 def main(model: Path, out: Path, tokens: int, rows: int, seed: int, threads: int) -> None:
     """Write dialogues of the target in MODEL, with its hidden states, to OUT."""
     torch.set_num_threads(threads)
     tokenizer = tokenizer_of(model)
-    marker = "\0"
-    chat = [{"role": "user", "content": marker}]
-    opening, turn = tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True).split(marker)
-    after = tokenizer.encode(turn, add_special_tokens=False)
-    end = tokenizer.eos_token_id
-    if after[0] != end:
-        raise click.ClickException(f"a turn ends with {after[:1]}, expected the token {end} that ends the text")
+    opening, turn, end = around(tokenizer)
     with refused():
         target = Target.load(model, layers=LAYERS)
-    writer = Writer(target, tokenizer.encode(opening, add_special_tokens=False), after[1:], end, rows, seed)
+        writer = Writer(target, opening, turn, end, rows, seed)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns) as progress:
         task = progress.add_task("tokens", total=tokens)
@@ -141,7 +167,7 @@ def save(writer: Writer, out: Path, model: str, seed: int) -> None:
     save_file(
         tensors,
         partial,
-        {"format": "rheo-texts-1", "made": json.dumps({"model": model, "seed": seed, "layers": LAYERS})},
+        {"format": FORMAT, "made": json.dumps({"model": model, "seed": seed, "layers": LAYERS})},
     )
     os.replace(partial, out)
 

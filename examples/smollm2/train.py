@@ -14,9 +14,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 import torch
+from dialogues import Text, read_texts
+from inputs import COUNT, FILE, FOLDER, SEED, THREADS, Finite, Out, line
 from pair import refused
 from rheo_gpu.llm.errors import Unusable
 from rheo_gpu.llm.files import save_head
@@ -24,21 +27,11 @@ from rheo_gpu.llm.head import EagleHead, HeadConfig
 from rheo_gpu.llm.target import load_causal_model
 from rheo_gpu.llm.unroll import unrolled
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 STEPS_DEEP, DECAY = 3, 0.8
 """Steps of training-time test, and the weight of each against the one before."""
-
-
-@dataclass(frozen=True, eq=False)
-class Text:
-    """A dialogue: tokens [n], the target's states [n, F, H] at them, and where its answer begins."""
-
-    tokens: Tensor
-    features: Tensor
-    answer: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +54,6 @@ class Batch:
             tokens[row, :n], features[row, :n] = text.tokens, text.features.float()
             counts[row, text.answer - 1 : n] = True
         return cls(tokens[:, 1:], features[:, :-1], features[:, 1:, -1], counts[:, 1:])
-
-
-def read_texts(path: Path) -> list[Text]:
-    """The dialogues of a file as texts.py writes it. Raises `Unusable`."""
-    try:
-        with safe_open(path, "pt") as file:
-            made = (file.metadata() or {}).get("format")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise Unusable(f"{path}: {str(error).splitlines()[0]}; expected a whole file of texts.py") from None
-    if made != "rheo-texts-1":
-        raise Unusable(f"{path}: format {made!r}, expected 'rheo-texts-1'")
-    parts = tensors["lengths"].tolist()
-    tokens, features = tensors["tokens"].long().split(parts), tensors["features"].split(parts)
-    return [Text(*text) for text in zip(tokens, features, tensors["answers"].tolist(), strict=True)]
 
 
 def draft_vocabulary(texts: list[Text], size: int, vocab: int) -> Tensor:
@@ -214,14 +192,21 @@ class Training:
         os.replace(partial, path)
 
     def restore(self, path: Path) -> None:
-        state = torch.load(path, weights_only=True)
-        if state["of"] != self.described():
-            raise click.UsageError(f"{path} is of another run ({state['of']}), expected {self.described()}; remove it")
-        self.head.load_state_dict(state["head"])
-        self.adam.load_state_dict(state["adam"])
-        for momentum, saved in zip(self.muon.momenta, state["momenta"], strict=True):
-            momentum.copy_(saved)
-        self.done, self.losses = state["done"], state["losses"]
+        """Go on from a checkpoint. Raises `click.UsageError`."""
+        try:
+            state = torch.load(path, weights_only=True)
+            if state["of"] != self.described():
+                raise Unusable(f"is of another run ({state['of']}), expected {self.described()}")
+            self.head.load_state_dict(state["head"])
+            self.adam.load_state_dict(state["adam"])
+            for momentum, saved in zip(self.muon.momenta, state["momenta"], strict=True):
+                momentum.copy_(saved)
+            self.done, self.losses = int(state["done"]), list(state["losses"])
+        except Unusable as error:
+            raise click.UsageError(f"{path} {error}; remove it") from None
+        except Exception as error:
+            # What pickle raises has no class of its own to name here.
+            raise click.UsageError(f"{path}: {line(error)}; expected a checkpoint of this run; remove it") from None
 
     def described(self) -> dict[str, float]:
         return {"steps": self.steps, "seed": self.seed, "tokens": self.tokens, "rate": self.rate}
@@ -238,42 +223,50 @@ def new_head(config: HeadConfig, vocabulary: Tensor, embeddings: Tensor, seed: i
     return head
 
 
+def sizes_of(model: Path, config: Any, layers: tuple[int, ...], vocab: tuple[int, int]) -> HeadConfig:
+    """The sizes of a head like those of its target; `vocab` of both. Raises `Unusable`."""
+    try:
+        return HeadConfig(
+            hidden=config.hidden_size,
+            target_hidden=config.hidden_size,
+            heads=config.num_attention_heads,
+            kv_heads=config.num_attention_heads,
+            head_size=config.hidden_size // config.num_attention_heads,
+            intermediate=config.intermediate_size,
+            vocab=vocab[0],
+            target_vocab=vocab[1],
+            layers=layers,
+            rope_theta=float(config.rope_parameters["rope_theta"]),
+            extras=True,
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Unusable(f"{model}: {line(error)}; expected the sizes of a model with rotary positions") from None
+
+
 @click.command()
-@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("texts", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--steps", default=340, show_default=True)
-@click.option("--tokens", default=1536, show_default=True, help="Tokens in a batch.")
-@click.option("--vocab", default=8192, show_default=True, help="Tokens of the draft vocabulary.")
-@click.option("--rate", default=0.02, show_default=True, help="Largest learning rate.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--threads", default=os.cpu_count() or 1, show_default=True)
+@click.argument("model", type=FOLDER)
+@click.argument("texts", type=FILE)
+@click.argument("out", type=Out(".json", ".checkpoint", ".checkpoint.partial", ".partial"))
+@click.option("--steps", default=340, show_default=True, type=COUNT)
+@click.option("--tokens", default=1536, show_default=True, type=COUNT, help="Tokens in a batch.")
+@click.option("--vocab", default=8192, show_default=True, type=COUNT, help="Tokens of the draft vocabulary.")
+@click.option("--rate", default=0.02, show_default=True, type=Finite(0, min_open=True), help="Largest learning rate.")
+@click.option("--seed", default=0, show_default=True, type=SEED)
+@click.option("--threads", default=os.cpu_count() or 1, show_default=True, type=THREADS)
 def main(
     model: Path, texts: Path, out: Path, steps: int, tokens: int, vocab: int, rate: float, seed: int, threads: int
 ) -> None:
     """Train a head for the target in MODEL on TEXTS and write it to OUT, and what training said to OUT.json."""
     torch.set_num_threads(threads)
     with refused():
-        target, dialogues = load_causal_model(model, torch.float32), read_texts(texts)
-    embeddings = target.get_input_embeddings().weight.detach().clone()
-    config = target.config
+        target = load_causal_model(model, torch.float32)
+        embeddings = target.get_input_embeddings().weight.detach().clone()
+        dialogues, layers = read_texts(texts, *embeddings.shape)
+        sizes = sizes_of(model, target.config, layers, (vocab, len(embeddings)))
     del target
     held = max(2, len(dialogues) // 40)
     validation, training = dialogues[:held], dialogues[held:]
     vocabulary = draft_vocabulary(training, vocab, len(embeddings))
-    sizes = HeadConfig(
-        hidden=config.hidden_size,
-        target_hidden=config.hidden_size,
-        heads=config.num_attention_heads,
-        kv_heads=config.num_attention_heads,
-        head_size=config.hidden_size // config.num_attention_heads,
-        intermediate=config.intermediate_size,
-        vocab=vocab,
-        target_vocab=len(embeddings),
-        layers=layers_of(texts),
-        rope_theta=float(config.rope_parameters["rope_theta"]),
-        extras=True,
-    )
     run = Training(new_head(sizes, vocabulary, embeddings, seed), steps, seed, tokens, rate)
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.is_file():
@@ -294,11 +287,6 @@ def main(
     out.with_name(out.name + ".json").write_text(json.dumps(record | {"losses": run.losses}, indent=1) + "\n")
     checkpoint.unlink(missing_ok=True)
     print(json.dumps(record))
-
-
-def layers_of(texts: Path) -> tuple[int, ...]:
-    with safe_open(texts, "pt") as file:
-        return tuple(json.loads(file.metadata()["made"])["layers"])
 
 
 if __name__ == "__main__":
