@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import click
 import torch
 from contexts import WRITES, Pair, Text
+from inputs import COUNT, FILE, FOLDER, Finite, Out
 from pair import PROMPTS, chats, lines, load, refused, tokenizer_of
+from results import read
 from rheo_gpu import Tape
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -135,10 +137,7 @@ def measure(
     meta = {"unit": UNIT, "level_unit": LEVEL_UNIT, "plan": vars(plan), **meta}
     results, waiting = Results(meta), out.with_name(out.name + ".partial")
     if waiting.exists():
-        old = json.loads(waiting.read_text("utf-8"))
-        if old["meta"] != json.loads(json.dumps(meta)):
-            raise click.UsageError(f"{waiting} is of another run, expected the same command; delete it to start anew")
-        results.content = old
+        results.content = continued(waiting, meta, plan)
     done = results.done()
     with torch.inference_mode():
         for number, prompt in enumerate(prompts):
@@ -152,21 +151,43 @@ def measure(
     return results.content
 
 
+def continued(waiting: Path, meta: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """What an interrupted run has measured. Raises `click.UsageError` for a file of another run, or a damaged one."""
+    try:
+        read(waiting)
+        old: dict[str, Any] = json.loads(waiting.read_text("utf-8"))
+    except click.UsageError as error:
+        raise click.UsageError(f"{error.message}; delete it to start anew") from None
+    same = all(part["settings"] == settings(plan.grid, float(t)) for t, part in old["temperatures"].items())
+    if old["meta"] != json.loads(json.dumps(meta)) or not same:
+        raise click.UsageError(f"{waiting} is of another run, expected the same command; delete it to start anew")
+    return old
+
+
+def once(context: click.Context, option: click.Parameter, temperatures: tuple[float, ...]) -> tuple[float, ...]:
+    """Temperatures that have different names in the results."""
+    names = [f"{temperature:g}" for temperature in temperatures]
+    if len(set(names)) < len(names):
+        raise click.BadParameter(f"{', '.join(names)}: expected each once, in six digits", context, option)
+    return temperatures
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--target", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--head", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="A new JSON file.")
-@click.option("--prompts", default=PROMPTS, type=click.Path(exists=True, path_type=Path))
-@click.option("--most", type=click.IntRange(1), help="Only the first so many prompts.")
-@click.option("--contexts", default=7, show_default=True, type=click.IntRange(1), help="Of each prompt.")
-@click.option("--steps", default=40, show_default=True, type=click.IntRange(1), help="Steps they are chosen from.")
-@click.option("--draws", default=1, show_default=True, type=click.IntRange(1), help="Tapes at each context.")
+@click.option("--target", required=True, type=FOLDER)
+@click.option("--head", required=True, type=FILE)
+@click.option("--out", required=True, type=Out(".partial"), help="A new JSON file.")
+@click.option("--prompts", default=PROMPTS, type=FILE)
+@click.option("--most", type=COUNT, help="Only the first so many prompts.")
+@click.option("--contexts", default=7, show_default=True, type=COUNT, help="Of each prompt.")
+@click.option("--steps", default=40, show_default=True, type=COUNT, help="Steps they are chosen from.")
+@click.option("--draws", default=1, show_default=True, type=COUNT, help="Tapes at each context.")
 @click.option("--grid", default="full", show_default=True, type=click.Choice(list(TEMPERATURES)))
 @click.option(
     "--temperature",
     "temperatures",
     multiple=True,
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
+    callback=once,
     help="Of the target; repeatable.  [default: those of the grid]",
 )
 @click.option("--seed", default=0, show_default=True, type=int)
@@ -186,25 +207,25 @@ def main(
     """Measure the expected acceptance of all settings of a grid, and write it to a JSON file."""
     if out.exists():
         raise click.UsageError(f"{out} exists, expected the name of a new file")
-    if not out.parent.is_dir():
-        raise click.UsageError(f"{out}: the folder {out.parent} does not exist")
     if contexts > steps:
         raise click.UsageError(f"--contexts is {contexts}, expected at most --steps, {steps}")
     questions = lines(prompts)[:most]
-    if not questions:
-        raise click.UsageError(f"{prompts} is empty, expected a prompt on each line")
     model, draft = load(target, head)
     tokenizer = tokenizer_of(target)
     pair = Pair(model, draft, frozenset({tokenizer.eos_token_id}))
     temperatures = temperatures or TEMPERATURES[grid]
     plan = Plan(grid, seed, contexts, steps, draws, temperatures)
+    architectures = json.loads((target / "config.json").read_text("utf-8")).get("architectures")
     meta = {
         "command": f"measure.py --target {target.name} --head {head.name} --prompts {prompts.name} "
         f"--most {len(questions)} --contexts {contexts} --steps {steps} --draws {draws} --grid {grid}"
         + "".join(f" --temperature {t:g}" for t in temperatures)
         + f" --seed {seed}",
         "head": {"file": head.name, "sha256": hashlib.sha256(head.read_bytes()).hexdigest()},
-        "target": {"folder": target.name, "config": json.loads((target / "config.json").read_text())["architectures"]},
+        "target": {
+            "folder": target.name,
+            "config": architectures,
+        },
         "prompts": {"file": prompts.name, "sha256": hashlib.sha256("\n".join(questions).encode()).hexdigest()},
         "sizes": {"slots": SLOTS, "depth": DEPTH, "text": {"nodes": WRITES.nodes, "head": WRITES.head}},
         "versions": {"python": platform.python_version(), "torch": torch.__version__},

@@ -9,11 +9,13 @@ are taken context by context. Of several files, say for two heads, each has its 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 from clustered import Mean
+from inputs import FILE, line
 from results import Part, pooled, read
 
 SIZES = (8, 16, 30, 60)
@@ -145,10 +147,21 @@ def draw(part: Part, path: Path) -> None:
     plt.close(figure)
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """A place that cannot be written ends the program with one line."""
+    try:
+        yield
+    except OSError as error:
+        raise click.UsageError(f"--plots: {path}: {line(error)}; expected a folder that can be written to") from None
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option(
-    "--plots", type=click.Path(file_okay=False, path_type=Path), help="Folder for a plot of each temperature."
+    "--plots",
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    help="Folder for a plot of each temperature.",
 )
 def main(files: tuple[Path, ...], plots: Path | None) -> None:
     """Print tables of FILES in Markdown."""
@@ -157,14 +170,17 @@ def main(files: tuple[Path, ...], plots: Path | None) -> None:
     if len(files) > 1:
         together = pooled([parts for _, parts in found])
         groups.append(("All files together", "Their prompts are the clusters; errors between heads are not.", together))
+    if plots is not None:
+        with _writing(plots):
+            plots.mkdir(parents=True, exist_ok=True)
     for name, text, parts in groups:
         click.echo(f"\n## {name}\n\n{text}")
         for part in parts:
             click.echo("\n".join(section(part)))
     if plots is not None:
-        plots.mkdir(parents=True, exist_ok=True)
         for part in groups[-1][2]:
-            draw(part, plots / f"tokens-{part.temperature}.svg")
+            with _writing(path := plots / f"tokens-{part.temperature}.svg"):
+                draw(part, path)
 
 
 if __name__ == "__main__":

@@ -58,17 +58,33 @@ def read(path: Path) -> tuple[dict[str, Any], list[Part]]:
         data = json.loads(path.read_text("utf-8"))
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise click.UsageError(f"{path}: no results of measure.py, expected format {FORMAT!r}")
-        return data["meta"], [_part(name, part, data["meta"]) for name, part in data["temperatures"].items()]
+        meta, parts = _meta(data["meta"]), data["temperatures"].items()
+        if not parts:
+            raise click.UsageError(f"{path}: no temperatures in it, expected a file as measure.py writes it")
+        return meta, [_part(name, part, meta) for name, part in parts]
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{path}: cannot be read: {error}") from None
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         raise click.UsageError(f"{path}: not whole ({error!r}), expected a file as measure.py writes it") from None
+
+
+def _meta(meta: dict[str, Any]) -> dict[str, Any]:
+    """The meta data, if the parts of it that are shown are objects, and the head has a name."""
+    if not all(isinstance(meta.get(name, {}), dict) for name in ("plan", "versions")):
+        raise TypeError("meta data that are no objects")
+    if not isinstance(meta["head"]["file"], str):
+        raise TypeError("the name of the head")
+    return meta
 
 
 def _part(name: str, part: dict[str, Any], meta: dict[str, Any]) -> Part:
     settings, rows = part["settings"], part["contexts"]
-    if not rows or any(len(row[3]) != len(settings) for row in rows):
+    if not float(name) > 0:
+        raise ValueError(f"temperature {name}")
+    if not rows or not settings or any(len(row[3]) != len(settings) for row in rows):
         raise ValueError(f"contexts at temperature {name}")
+    if not part["loop"] or any(steps < 1 for _, steps, _ in part["loop"]):
+        raise ValueError(f"texts at temperature {name}")
     tau = {setting: [1 + meta["unit"] * row[3][i] for row in rows] for i, setting in enumerate(settings)}
     sums = dict(zip(settings, part["levels"], strict=True))
     levels = {setting: [meta["level_unit"] * x / len(rows) for x in each] for setting, each in sums.items()}
