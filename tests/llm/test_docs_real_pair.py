@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from rheo_gpu.llm.methods import method
 
 from tests.pictures import drawn
 
@@ -165,6 +166,15 @@ def test_what_the_page_says_about_speed_is_what_was_measured() -> None:
     alone = forward("without a draft")
     assert 1.15 < forward("rheo D=4 N=8") / alone < 1.6  # "about a third more"
     assert forward("rheo D=7 N=60") / alone > 2.5  # "several times as much"
+    limits = [
+        row["tokens_per_step"] * rows["without a draft"]["ms_per_step"] / forward(name) for name, row in rows.items()
+    ]
+    assert max(limits) < 1.5  # "by the limits of the table"
+    fast = [name for name, row in rows.items() if row["speed"] - 2 * row["error"] > 1]
+    assert fast, "nothing is faster than decoding without a draft"
+    assert all(int(re.split(r"[ =]", name)[-1]) <= 8 for name in fast)  # "a tree of few nodes"
+    default = method("rheo").config
+    assert rows[f"rheo D={default.depth} N={default.nodes}"]["speed"] > 1
 
 
 def commands() -> list[list[str]]:
