@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,21 @@ EXAMPLE = ROOT / "examples" / "smollm2"
 PAGE = ROOT / "docs" / "real-pair.md"
 
 
-@pytest.fixture(autouse=True)
-def _example(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", None) and str(EXAMPLE) in str(sys.modules[name].__file__):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("example_modules")
+
+
+def shift(monkeypatch: pytest.MonkeyPatch, by: float) -> None:
+    """Let the page read results in which one setting accepts more."""
+    import page
+    import results
+
+    def shifted(path: Path) -> Any:
+        meta, parts = results.read(path)
+        for part in parts:
+            part.tau["m=1|rheo|60"][:] = [x + by for x in part.tau["m=1|rheo|60"]]
+        return meta, parts
+
+    monkeypatch.setattr(page, "read", shifted)
 
 
 def test_the_pages_are_what_the_results_make_of_them() -> None:
@@ -51,15 +56,8 @@ def test_the_figures_show_the_results(tmp_path: Path) -> None:
 
 def test_a_changed_result_changes_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import page
-    import results
 
-    def shifted(path: Path) -> Any:
-        meta, parts = results.read(path)
-        for part in parts:
-            part.tau["m=1|rheo|60"][:] = [x + 0.1 for x in part.tau["m=1|rheo|60"]]
-        return meta, parts
-
-    monkeypatch.setattr(page, "read", shifted)
+    shift(monkeypatch, 0.1)
     [path, *_] = page.draw(tmp_path)
     committed = (ROOT / "docs" / "assets" / path.name).read_text("utf-8")
     assert drawn(committed) != drawn(path.read_text("utf-8"))
@@ -68,17 +66,9 @@ def test_a_changed_result_changes_the_figures(tmp_path: Path, monkeypatch: pytes
 def test_a_changed_result_changes_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin: pages are not compared with themselves."""
     import page
-    import results
 
     before = page.claims_table()
-
-    def shifted(path: Path) -> Any:
-        meta, parts = results.read(path)
-        for part in parts:
-            part.tau["m=1|rheo|60"][:] = [x + 1 for x in part.tau["m=1|rheo|60"]]
-        return meta, parts
-
-    monkeypatch.setattr(page, "read", shifted)
+    shift(monkeypatch, 1)
     assert page.claims_table() != before
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +28,7 @@ FILES = {
     "fetch": ("out",),
 }
 
-
-@pytest.fixture(autouse=True)
-def _example(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if str(EXAMPLE) in str(getattr(sys.modules[name], "__file__", None)):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("example_modules")
 
 
 @pytest.fixture(scope="module")

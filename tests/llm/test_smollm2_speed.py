@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,19 +15,11 @@ from tests.llm import tiny
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "smollm2"
 
-
-@pytest.fixture(autouse=True)
-def _example(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if str(EXAMPLE) in str(getattr(sys.modules[name], "__file__", None)):
-            del sys.modules[name]
+pytestmark = pytest.mark.usefixtures("example_modules")
 
 
 @pytest.fixture
-def speed(_example: None) -> ModuleType:
+def speed(example_modules: None) -> ModuleType:
     import speed
 
     return speed

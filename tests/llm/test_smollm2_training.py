@@ -169,7 +169,7 @@ def test_threads_that_a_test_takes_are_not_left_to_the_next(time: str) -> None:
     torch.set_num_threads(torch.get_num_threads() + 1)
 
 
-def test_an_update_is_nearly_orthogonal() -> None:
+def test_an_update_is_nearly_orthogonal(example_modules: None) -> None:
     import train as module
 
     for shape in ((12, 30), (30, 12)):
