@@ -25,7 +25,7 @@ def load(model: Path, head: Path, dtype: torch.dtype = torch.float32) -> tuple[T
     with refused():
         target = Target.load(model, dtype)
         draft = EagleDraft(load_head(head, target.embeddings.detach()))
-        return Target(target.model, draft.layers), draft
+        return target.seeing(draft.layers), draft
 
 
 @contextmanager

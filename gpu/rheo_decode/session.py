@@ -93,7 +93,7 @@ def _models(options: dict[str, Any]) -> Models:
     if options["method"] == AUTOREGRESSIVE:
         return Models(plain, plain, None)
     drafter = load_drafter(options["draft"], plain)
-    return Models(plain, Target(plain.model, drafter.layers) if drafter.layers else plain, drafter)
+    return Models(plain, plain.seeing(drafter.layers), drafter)
 
 
 def _drafted(models: Models, asked: Asked) -> Iterator[Step]:

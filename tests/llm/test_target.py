@@ -192,6 +192,16 @@ def test_a_prompt_outside_of_the_vocabulary_is_refused(prompt: list[int]) -> Non
         tiny.target().begin([[1, 2], prompt])
 
 
+def test_a_target_that_keeps_other_hidden_states_is_the_same_else() -> None:
+    target = tiny.target(layers=())
+    other, expected = target.seeing((1, 3)), tiny.target(layers=(1, 3))
+    prompts = tiny.texts(6)
+    assert torch.equal(other.begin(prompts)[1].features, expected.begin(prompts)[1].features)
+    assert target.layers == ()
+    with pytest.raises(Unusable, match="layer 4 of a model with 3 layers"):
+        target.seeing((1, 4))
+
+
 def test_a_layer_that_the_model_does_not_have_is_refused() -> None:
     with pytest.raises(Unusable, match="layer 4 of a model with 3 layers"):
         tiny.target(layers=(1, 4))

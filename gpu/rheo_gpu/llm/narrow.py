@@ -81,11 +81,11 @@ class NarrowLinear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         weight, written = self.packed_from
-        if weight is not self.weight or written != _written(self.weight):
-            out = product(input, self.weight)
-        elif self.half is not None:
+        out: Tensor
+        unchanged = weight is self.weight and written == _written(self.weight)
+        if unchanged and self.half is not None:
             out = torch.ops.quantized.linear_dynamic_fp16(input, self.half)
-        elif self.order is not None:
+        elif unchanged and self.order is not None:
             out = _product_of_packed(input, self.order)
         else:
             out = product(input, self.weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,9 +79,7 @@ class Target:
                 f"{type(model).__name__}: rotary positions of type {rope} depend on the longest text of a call, draft "
                 "nodes included; expected angles that do not change"
             )
-        for layer in self.layers:
-            if not 0 <= layer <= self.depth:
-                raise Unusable(f"layer {layer} of a model with {self.depth} layers, expected 0 to {self.depth}")
+        self._has_layers()
         try:
             self._agrees()
         except Unusable:
@@ -93,6 +92,13 @@ class Target:
     def load(cls, folder: str | Path, dtype: torch.dtype = torch.float32, layers: Sequence[int] = ()) -> Target:
         """The model of a local folder, in the format of Hugging Face; nothing is fetched. Raises `Unusable`."""
         return cls(load_causal_model(folder, dtype), layers)
+
+    def seeing(self, layers: Sequence[int]) -> Target:
+        """The same target, keeping other hidden states; it is not tried again. Raises `Unusable`."""
+        other = copy(self)
+        other.layers = tuple(layers)
+        other._has_layers()
+        return other
 
     @property
     def embeddings(self) -> Tensor:
@@ -159,6 +165,11 @@ class Target:
         """[.., H] -> [.., V]."""
         logits: Tensor = self.head(hidden)
         return logits
+
+    def _has_layers(self) -> None:
+        for layer in self.layers:
+            if not 0 <= layer <= self.depth:
+                raise Unusable(f"layer {layer} of a model with {self.depth} layers, expected 0 to {self.depth}")
 
     @torch.inference_mode()
     def _agrees(self) -> None:
