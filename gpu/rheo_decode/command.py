@@ -37,7 +37,7 @@ class Refused(Exception):
 @click.option("--tokens", type=click.IntRange(1), default=128, show_default=True, help="At most so many new tokens.")
 @click.option("--nodes", type=click.IntRange(1), help="Draft nodes N of a tree.  [default: 3]")
 @click.option("--slots", type=click.IntRange(1), help="Slots K of an expanded node.  [default: 3]")
-@click.option("--depth", type=click.IntRange(1), help="Layers D of draft nodes.  [default: 2]")
+@click.option("--depth", type=click.IntRange(1), help="Layers D of draft nodes.  [default: 1; chain: 2]")
 @click.option("--head", type=click.IntRange(0), help="Deterministic slots m.  [default: 1]")
 @click.option("--draft-temperature", type=float, help="Of the draft model.  [default: 1; chain: the target's]")
 @click.option("--threads", type=click.IntRange(1), help="Threads of torch.  [default: torch's own choice]")

@@ -357,6 +357,11 @@ def test_the_methods_are_what_their_names_say() -> None:
     chain = method("chain", depth=3, temperature=0.6)
     assert (chain.config.slots, chain.config.head, chain.config.kept, chain.how_draft.temperature) == (1, 0, 3, 0.6)
     assert method("rheo", head=2).config.head == 2
+    assert (method("rheo").config.depth, method("chain").config.depth, method("rheo", depth=4).config.depth) == (
+        1,
+        2,
+        4,
+    )
     assert {name: method(name).config.verify for name in METHODS} == {
         "rheo": "rheo",
         "flow": "flow",
@@ -373,7 +378,7 @@ def test_the_methods_are_what_their_names_say() -> None:
         with pytest.raises(Unusable):
             method(**wrong)
     with pytest.raises(Unusable, match="make more than 1,000,000 candidates"):
-        method("rheo", slots=200_000)
+        method("rheo", slots=200_000, depth=2)
     with pytest.raises(Unusable, match="make more than 1,000,000 candidates"):
         method("chain", depth=10**12)
     with pytest.raises(Unusable, match="temperature"):

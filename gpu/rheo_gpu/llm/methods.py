@@ -51,14 +51,15 @@ def method(
     temperature: float = 1.0,
     top_p: float | None = None,
     slots: int = 3,
-    depth: int = 2,
+    depth: int | None = None,
     nodes: int = 3,
     head: int | None = None,
     draft_temperature: float | None = None,
     sparse: int | None = 128,
 ) -> Method:
-    """The method of a name in sizes K = `slots`, D = `depth`, N = `nodes` and m = `head`.
+    """The method of a name in sizes K = `slots`, D = `depth` (1 if it is None, 2 for a chain), N = `nodes`, m = `head`.
 
+    The sizes that are chosen if none are given are for a CPU, where each further layer takes a call of the draft model.
     The law of the draft model is at temperature 1 unless `draft_temperature` is given, that of a chain at the target's:
     a tree is wider than the target's favourites, a chain is not. Raises `Unusable` for a name that is not in the table
     and for sizes that make no tree.
@@ -68,6 +69,7 @@ def method(
         raise Unusable(f"method {name!r}, expected one of {', '.join([*METHODS, AUTOREGRESSIVE])}")
     if head is not None and named.head != 1:
         raise Unusable(f"the method {name} has no head slots to choose: leave out head = {head}")
+    depth = depth if depth is not None else 2 if named.chain else 1
     if named.chain:
         slots, nodes = 1, depth
     m = slots if named.head is None else named.head if head is None else head
