@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,8 +150,11 @@ class Training:
         self.adam = torch.optim.AdamW(rest, betas=(0.9, 0.95), weight_decay=0.0)
         self.done = 0
         self.losses: list[float] = []
+        self.seconds = 0.0
 
     def step(self, batch: Batch) -> None:
+        """One step. Raises `click.ClickException` where the loss is not a finite number."""
+        began = time.perf_counter()
         rate = (
             self.rate
             * min(1.0, (self.done + 1) / 20)
@@ -160,11 +164,16 @@ class Training:
             group["lr"] = 0.2 * rate
         self.head.zero_grad()
         loss = loss_of(self.head, batch)
+        if not loss.isfinite():
+            raise click.ClickException(
+                f"the loss of step {self.done} is {float(loss.detach())}, expected a number: this --rate is too large"
+            )
         loss.backward()  # type: ignore[no-untyped-call]
         self.adam.step()
         self.muon.step(rate)
         self.done += 1
         self.losses.append(round(float(loss.detach()), 4))
+        self.seconds += time.perf_counter() - began
 
     def remaining(self, texts: list[Text]) -> Iterator[Batch]:
         """The batches that are left, epoch by epoch: those before the checkpoint are passed over."""
@@ -185,6 +194,7 @@ class Training:
             "adam": self.adam.state_dict(),
             "done": self.done,
             "losses": self.losses,
+            "seconds": self.seconds,
             "of": self.described(),
         }
         partial = path.with_name(path.name + ".partial")
@@ -202,6 +212,7 @@ class Training:
             for momentum, saved in zip(self.muon.momenta, state["momenta"], strict=True):
                 momentum.copy_(saved)
             self.done, self.losses = int(state["done"]), list(state["losses"])
+            self.seconds = float(state["seconds"])
         except Unusable as error:
             raise click.UsageError(f"{path} {error}; remove it") from None
         except Exception as error:
@@ -280,9 +291,9 @@ def main(
             progress.update(task, completed=run.done, loss=sum(recent) / len(recent))
             if run.done % 20 == 0:
                 run.save(checkpoint)
-    record = (
-        run.described() | {"dialogues": len(training), "vocab": vocab} | validated(run.head, validation, embeddings)
-    )
+    size = {"dialogues": len(training), "vocab": vocab}
+    spent = {"seconds": round(run.seconds, 1), "threads": threads}
+    record = run.described() | size | spent | validated(run.head, validation, embeddings)
     save_head(run.head, out, json.dumps(record))
     out.with_name(out.name + ".json").write_text(json.dumps(record | {"losses": run.losses}, indent=1) + "\n")
     checkpoint.unlink(missing_ok=True)

@@ -139,8 +139,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_head(
     with pytest.raises(AssertionError):
         train(model, texts, halved, "--steps", "45")
     assert not halved.exists()
+    checkpoint = halved.with_name(halved.name + ".checkpoint")
+    left = torch.load(checkpoint, weights_only=True)
+    assert left["done"] == 20
+    assert left["seconds"] > 0
+    torch.save(left | {"seconds": 1e6}, checkpoint)
     monkeypatch.setattr(module.Training, "step", step)
-    train(model, texts, halved, "--steps", "45")
+    assert train(model, texts, halved, "--steps", "45")["seconds"] > 1e6, "both parts of a run count"
     with safe_open(whole, "pt") as one, safe_open(halved, "pt") as other:
         for name in one.keys():  # noqa: SIM118
             assert torch.equal(one.get_tensor(name), other.get_tensor(name)), name
@@ -148,6 +153,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_head(
     train(model, texts, other_seed, "--steps", "45", "--seed", "1")
     with safe_open(whole, "pt") as one, safe_open(other_seed, "pt") as other:
         assert not torch.equal(one.get_tensor("fc.weight"), other.get_tensor("fc.weight"))
+
+
+def test_a_training_that_diverges_ends_with_one_line_and_writes_no_head(
+    written: tuple[Any, Path, Path], tmp_path: Path
+) -> None:
+    import train as module
+
+    _, model, texts = written
+    arguments = [str(model), str(texts), str(tmp_path / "head.safetensors"), "--vocab", "40", "--tokens", "160"]
+    run = CliRunner().invoke(module.main, [*arguments, "--steps", "40", "--threads", "1", "--rate", "1e30"])
+    assert run.exit_code == 1
+    assert "expected a number: this --rate is too large" in run.output
+    assert not list(tmp_path.glob("head*"))
 
 
 def test_a_checkpoint_of_another_run_is_refused(written: tuple[Any, Path, Path], tmp_path: Path) -> None:
