@@ -240,8 +240,11 @@ def main(model: Path, head: Path, prompts: int, steps: int, eps: float, rows: in
     if not short:
         raise click.UsageError(f"{model}: its tokenizer has no tokens for {SHORT!r}, expected one that knows a text")
     with refused():
-        compare(model, head, texts, steps)
-        drawn(model, head, short, eps, rows)
+        try:
+            compare(model, head, texts, steps)
+            drawn(model, head, short, eps, rows)
+        except AssertionError as found:
+            raise click.ClickException(f"the decoder is not lossless: {found}") from None
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def _product_of_packed(rows: Tensor, weight: Tensor) -> Tensor:
 
 def halved(weight: Tensor) -> Any:
     """The weights in 16 bits, as FBGEMM has them on x86; None where that cannot be had or they do not fit."""
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not float(weight.abs().max()) < HALF:
+    if weight.device.type != "cpu" or weight.dtype != torch.float32 or not float(weight.detach().abs().max()) < HALF:
         return None
     try:
         half = torch.ops.quantized.linear_prepack_fp16(weight.detach(), None)
