@@ -35,7 +35,8 @@ SMALL = 0.02
 """Tokens a step, below which a difference is as good as none."""
 APART = 30
 """The size N at which each file is shown by itself."""
-
+HEADING = 2
+"""Lines of a table before its rows."""
 
 SAME = "no difference between"
 PROCESSED, SPARSE_32 = "top-K processed|match", "m=1 sparse 32|rheo"
@@ -159,12 +160,19 @@ def main(files: tuple[Path, ...]) -> None:
     for i, (path, one) in enumerate(zip(files, results, strict=True)):
         if one in results[:i]:
             raise click.UsageError(f"{path} repeats another file, expected different measurements")
+    lines = table([part for _, parts in results for part in parts])
+    if len(lines) == HEADING:
+        temperatures = ", ".join(dict.fromkeys(claim.temperature for claim in CLAIMS))
+        raise click.UsageError(
+            f"{', '.join(map(str, files))}: no claim is about what was measured, expected a temperature of "
+            f"{temperatures} and settings that a claim compares"
+        )
     for path, (meta, parts) in zip(files, results, strict=True):
         for part in parts:
             contexts, prompts = len(part.prompts), len(set(part.prompts))
             head = f"{meta['head']['file']} {str(meta['head'].get('sha256'))[:12]}"
             click.echo(f"{path.name}: T = {part.temperature}, {contexts} contexts, {prompts} prompts, head {head}")
-    click.echo("\n" + "\n".join(table([part for _, parts in results for part in parts])))
+    click.echo("\n" + "\n".join(lines))
 
 
 if __name__ == "__main__":

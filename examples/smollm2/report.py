@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,8 @@ def _writing(path: Path) -> Iterator[None]:
 )
 def main(files: tuple[Path, ...], plots: Path | None) -> None:
     """Print tables of FILES in Markdown."""
+    if plots is not None and find_spec("matplotlib") is None:
+        raise click.UsageError("--plots: matplotlib is not installed, expected it: pip install 'rheo-proof[plot]'")
     found = [read(path) for path in files]
     groups = [(path.name, origin(path, meta), parts) for path, (meta, parts) in zip(files, found, strict=True)]
     if len(files) > 1:

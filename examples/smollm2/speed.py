@@ -59,8 +59,11 @@ SETTINGS = (
 )
 
 
-def ratio(own: Sequence[Totals], plain: Sequence[Totals]) -> tuple[float, float]:
-    """Tokens a second against those without a draft, over all prompts, and the jackknife error of that."""
+def ratio(own: Sequence[Totals], plain: Sequence[Totals]) -> tuple[float, float | None]:
+    """Tokens a second against those without a draft, over all prompts, and the jackknife error of that.
+
+    A single prompt has no error.
+    """
 
     def of(left: Sequence[tuple[Totals, Totals]]) -> float:
         tokens, seconds = sum(a.tokens for a, _ in left), sum(a.decoding for a, _ in left)
@@ -69,7 +72,7 @@ def ratio(own: Sequence[Totals], plain: Sequence[Totals]) -> tuple[float, float]
     pairs = list(zip(own, plain, strict=True))
     n = len(pairs)
     if n < 2:
-        return of(pairs), float("nan")
+        return of(pairs), None
     without = [of(pairs[:i] + pairs[i + 1 :]) for i in range(n)]
     mean = sum(without) / n
     return of(pairs), ((n - 1) / n * sum((x - mean) ** 2 for x in without)) ** 0.5
@@ -86,7 +89,7 @@ def row(name: str, own: Sequence[list[Step]], plain: Sequence[list[Step]]) -> di
         "tokens_per_step": round(total.tokens_per_step, 3),
         "ms_per_step": round(1e3 * total.decoding / total.steps, 2),
         "speed": round(value, 3),
-        "error": round(error, 3),
+        "error": None if error is None else round(error, 3),
         "ms": split,
     }
 
@@ -100,7 +103,7 @@ def show(rows: Sequence[dict[str, object]], console: Console) -> None:
         assert isinstance(split, dict)
         table.add_row(
             str(line["setting"]),
-            f"x{line['speed']:.2f} +- {line['error']:.2f}",
+            f"x{line['speed']:.2f}" + ("" if line["error"] is None else f" +- {line['error']:.2f}"),
             f"{line['tokens_per_step']:.2f}",
             f"{line['ms_per_step']:.1f}",
             *(f"{split[part]:.1f}" for part in PARTS if part != "prefill"),
@@ -167,7 +170,8 @@ def main(
         about = {"prompts": len(lines), "tokens": tokens, "temperature": temperature, "threads": threads}
         versions = {"python": platform.python_version(), "torch": torch.__version__}
         partial = out.with_name(out.name + ".partial")
-        partial.write_text(json.dumps({"format": "rheo-speed/1", **about, **versions, "rows": rows}, indent=1) + "\n")
+        said = {"format": "rheo-speed/1", **about, **versions, "rows": rows}
+        partial.write_text(json.dumps(said, indent=1, allow_nan=False) + "\n")
         partial.replace(out)
 
 

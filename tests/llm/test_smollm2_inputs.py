@@ -305,12 +305,44 @@ def test_results_in_which_nothing_is_are_refused(name: str, folder: Path) -> Non
         content = {"format": "rheo-acceptance/1", "meta": other, "temperatures": {"1": part}}
         Path("results.json").write_text(json.dumps(content))
         assert "expected a file as measure.py writes it" in refusal(name, "results.json")
-    Path("results.json").write_text(
-        json.dumps({"format": "rheo-acceptance/1", "meta": meta, "temperatures": {"1": part}})
-    )
+    save_results(("m=1|rheo|8",))
+    assert CliRunner().invoke(__import__("report").main, ["results.json"]).exit_code == 0
+
+
+def save_results(settings: tuple[str, ...], temperature: str = "1") -> None:
+    """One context, measured in some settings."""
+    part = {
+        "settings": settings,
+        "levels": [[0]] * len(settings),
+        "loop": [[0, 1, 2]],
+        "contexts": [[0, 1, 9, [0] * len(settings)]],
+    }
+    meta = {"unit": 1, "level_unit": 1, "head": {"file": "tiny"}}
+    content = {"format": "rheo-acceptance/1", "meta": meta, "temperatures": {temperature: part}}
+    Path("results.json").write_text(json.dumps(content))
+
+
+def test_results_that_no_claim_is_about_are_refused(folder: Path) -> None:
     import claims
 
-    assert CliRunner().invoke(claims.main, ["results.json"]).exit_code == 0
+    both = ("m=1|rheo|8", "m=0|rheo|8")
+    save_results(both)
+    shown = CliRunner().invoke(claims.main, ["results.json"])
+    assert shown.exit_code == 0
+    assert shown.output.count("m = 1 is better than m = 0") == 1
+    for settings, temperature in ((both[:1], "1"), (both, "0.7")):
+        save_results(settings, temperature)
+        assert "no claim is about what was measured, expected a temperature of 1, 0.8, 0.6" in refusal(
+            "claims", "results.json"
+        )
+
+
+def test_plots_without_matplotlib_are_refused_before_the_tables(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import report
+
+    [results] = sorted(map(str, EXAMPLE.glob("results/acceptance-1.json")))
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
+    assert "pip install 'rheo-proof[plot]'" in refusal("report", results, "--plots", "plots")
 
 
 def test_a_place_where_no_plot_can_be_is_refused_before_the_tables(folder: Path) -> None:

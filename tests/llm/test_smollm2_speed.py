@@ -46,7 +46,7 @@ def test_the_ratio_is_of_all_tokens_a_second_without_the_prefill(speed: ModuleTy
     value, error = speed.ratio(own, plain)
     assert value == pytest.approx(1.2)
     assert error == pytest.approx(math.sqrt(1 / 2 * (1 / 4 + 1 / 4)))
-    assert math.isnan(speed.ratio(own[:1], plain[:1])[1])
+    assert speed.ratio(own[:1], plain[:1])[1] is None
 
 
 def run(speed: ModuleType, folder: Path, *options: str, head: str = "head.safetensors") -> Result:
@@ -67,6 +67,14 @@ def test_the_program_measures_each_setting_against_none(speed: ModuleType, folde
     assert plain["steps"] > max(chain["steps"], flow["steps"])
     for row in content["rows"]:
         assert sum(row["ms"].values()) == pytest.approx(row["ms_per_step"], rel=0.01, abs=0.05)
+
+
+def test_a_single_prompt_has_no_error(speed: ModuleType, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "speed.json"
+    shown = run(speed, folder, "--out", str(out), "--only", "chain 2", "--prompts", "1")
+    assert shown.exit_code == 0, shown.output
+    assert "+-" not in shown.output
+    assert [row["error"] for row in json.loads(out.read_text())["rows"]] == [None, None]
 
 
 def test_what_cannot_be_used_is_one_line_and_nothing_is_written(
