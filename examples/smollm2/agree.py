@@ -63,13 +63,16 @@ def table(compared: Sequence[Pair]) -> list[str]:
     return lines
 
 
+def root_mean_square(values: Sequence[float]) -> float:
+    return math.sqrt(math.fsum(x * x for x in values) / len(values))
+
+
 def summary(compared: Sequence[Pair]) -> str:
     """How many of the differences are far apart, the largest distance, and the root of the mean square."""
     apart = [abs(pair.apart) for pair in compared]
-    root = math.sqrt(math.fsum(x * x for x in apart) / len(apart))
     return (
         f"{len(apart)} differences, {sum(x > FAR for x in apart)} of them more than {FAR:g} combined standard errors "
-        f"apart; the largest {max(apart):.1f}, root mean square {root:.1f}"
+        f"apart; the largest {max(apart):.1f}, root mean square {root_mean_square(apart):.1f}"
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import agree
 import claims
 import click
 import report
@@ -83,17 +84,37 @@ def figures() -> str:
 def training_table() -> str:
     """Of each head: overlap with the target's law on held-out text, by step of the unrolling."""
     lines = [
-        report.row("head", "seed", "steps", "sum min(p, q), steps 1 to 3", "same best token"),
-        report.row(*["---"] * 5),
+        report.row("head", "seed", "steps", "sum min(p, q), steps 1 to 3", "same best token", "time"),
+        report.row(*["---"] * 6),
     ]
     for path in sorted([HERE / "head.safetensors.json", *(HERE / "results").glob("head-*.json")]):
         record = json.loads(path.read_text("utf-8"))
         found = (", ".join(f"{x:.3f}" for x in record[name]) for name in ("overlap", "agree"))
-        lines.append(report.row(path.name, str(record["seed"]), str(record["steps"]), *found))
+        spent = f"{record['seconds'] / 60:.0f} min, {record['threads']} threads" if "seconds" in record else ""
+        lines.append(report.row(path.name, str(record["seed"]), str(record["steps"]), *found, spent))
+    return "\n".join(lines) + "\n"
+
+
+def again() -> list[Path]:
+    """Files of the commands of the page, given once more, which the table of claims does not count."""
+    return sorted((HERE / "results").glob("again-*.json"), key=lambda path: path.stem)
+
+
+def again_table() -> str:
+    """How far each of them is from the page; see agree.py."""
+    head = ("file", "T", "contexts", "differences", "more than 2 errors apart", "the largest", "root mean square")
+    lines = [report.row(*head), report.row("---", *["---:"] * (len(head) - 1))]
+    for path in again():
+        for part in read(path)[1]:
+            apart = [abs(pair.apart) for pair in agree.pairs([part], agree.page_parts())]
+            far, root = sum(x > agree.FAR for x in apart), agree.root_mean_square(apart)
+            figures = (len(part.prompts), len(apart), far, f"{max(apart):.1f}", f"{root:.1f}")
+            lines.append(report.row(path.name, part.temperature, *map(str, figures)))
     return "\n".join(lines) + "\n"
 
 
 MADE = {
+    "again": again_table,
     "claims": claims_table,
     "contexts": contexts_table,
     "figures": figures,
@@ -111,6 +132,10 @@ def pages() -> dict[Path, str]:
         meta, parts = read(path)
         tables.append(f"\n## {path.name}\n\n{report.origin(path, meta)}\n")
         tables += ["\n".join(report.section(part)) + "\n" for part in parts]
+    for path in again():
+        meta, parts = read(path)
+        tables.append(f"\n## {path.name}, beside the page\n\n{report.origin(path, meta)}\n\n")
+        tables.append("\n".join(agree.table(list(agree.pairs(parts, agree.page_parts())))) + "\n")
     return {page: text, DOCS / "real-pair-tables.md": "".join(tables)}
 
 

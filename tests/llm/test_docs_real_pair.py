@@ -146,6 +146,31 @@ def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named()
         assert (meta["head"]["sha256"] == here) == (meta["head"]["file"] == "head.safetensors")
 
 
+def test_the_whole_grid_was_measured_with_two_heads_at_each_temperature() -> None:
+    import page
+    import results
+    import settings
+
+    heads: dict[str, set[str]] = {}
+    for path in page.acceptance():
+        meta, parts = results.read(path)
+        for part in parts:
+            heads.setdefault(part.temperature, set()).add(meta["head"]["sha256"])
+            assert part.has(*settings.settings("full", float(part.temperature))), path.name
+            assert len(part.prompts) >= 400, path.name
+            assert len(set(part.prompts)) >= 64, path.name
+    assert {name: len(each) for name, each in heads.items()} == {"1": 2, "0.8": 2, "0.6": 2}
+    records = [EXAMPLE / "head.safetensors.json", EXAMPLE / "results" / "head-1.json"]
+    assert [json.loads(path.read_text("utf-8"))["seed"] for path in records] == [0, 1]
+
+
+def test_the_head_of_the_repository_was_trained_on_two_threads_in_less_than_forty_minutes() -> None:
+    record = json.loads((EXAMPLE / "head.safetensors.json").read_text("utf-8"))
+    assert record["threads"] == 2
+    assert len(record["losses"]) == record["steps"]
+    assert record["seconds"] < 40 * 60
+
+
 def test_what_the_page_says_about_speed_is_what_was_measured() -> None:
     rows = {row["setting"]: row for row in json.loads((EXAMPLE / "results" / "speed.json").read_text("utf-8"))["rows"]}
 
@@ -185,7 +210,7 @@ def test_every_option_that_the_page_names_exists() -> None:
         for option in (part for part in command if part.startswith("--")):
             assert option in shown.output, (name, option)
         found.add(name)
-    assert found == {"check", "claims", "fetch", "measure", "page", "report", "rheo-decode", "speed", "texts", "train"}
+    assert found == {"agree", "check", "claims", "fetch", "measure", "page", "report", "rheo-decode", "speed", "texts", "train"}
 
 
 def test_the_prompts_are_many_and_all_different() -> None:
