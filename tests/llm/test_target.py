@@ -16,7 +16,16 @@ from rheo_gpu.llm.target import Target
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import BloomConfig, BloomForCausalLM, GPTNeoConfig, GPTNeoForCausalLM
+from transformers import (
+    BloomConfig,
+    BloomForCausalLM,
+    GPTNeoConfig,
+    GPTNeoForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+)
 
 from tests.llm import tiny
 
@@ -149,9 +158,18 @@ def test_a_model_that_sees_a_part_of_the_text_is_refused_however_long_that_is() 
             Target(model)
         setattr(model.config, name, None)
     model.config.layer_types = ["full_attention"] * 3
-    model.config.sliding_window, model.config.use_sliding_window = 4096, False
     model.config.chunk_size_feed_forward = 64
     Target(model)
+
+
+def test_a_window_is_off_only_by_a_switch_that_the_model_reads(tmp_path: Path) -> None:
+    """Any key may stand in a config.json: Mistral keeps its window, whatever a switch says that is Qwen's."""
+    sizes = {"vocab_size": tiny.V, "hidden_size": tiny.H, "intermediate_size": 64, "num_hidden_layers": 2}
+    sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 16, "use_sliding_window": False}
+    Target(Qwen2ForCausalLM(Qwen2Config(**sizes)))
+    MistralForCausalLM(MistralConfig(**sizes)).save_pretrained(tmp_path)
+    with pytest.raises(Unusable, match=r"attention over a window \(sliding_window = 16"):
+        Target.load(tmp_path)
 
 
 def test_windows_of_a_model_that_is_not_a_llama_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,8 @@ WINDOWS = re.compile(r"window|chunk|local|block_size|sparse_attention|num_global
 HARMLESS = ("chunk_size_feed_forward", "num_local_experts")
 """Names of sizes that say how much of a text a layer sees, and two that do not."""
 
+SWITCH = "use_sliding_window"
+
 TEXT = 7
 """Tokens of the text below which a tree is tried."""
 
@@ -238,15 +240,17 @@ def _window(config: Any) -> str | None:
     """What in a configuration says that a layer sees a part of the text: a text of a test is shorter than a window.
 
     Anything that is named after windows, chunks, blocks or local attention, and is not switched off, is taken for that.
+    A switch that the model's own configuration does not have switches nothing off: it is not read.
     """
     sizes = config.to_dict()
+    off = hasattr(type(config), SWITCH) and not sizes[SWITCH]
     for name, value in sizes.items():
         if name in ("layer_types", "attention_types", "attention_layers"):
             kinds = set(re.findall(r"[a-z_]+", str(value))) - {"full_attention", "global"}
             if value and kinds:
                 return f"{name}: {', '.join(sorted(kinds))}"
         limited = type(value) in (int, list) and bool(value)
-        if limited and WINDOWS.search(name) and name not in HARMLESS and sizes.get("use_sliding_window", True):
+        if limited and WINDOWS.search(name) and name not in HARMLESS and not off:
             return f"{name} = {value}"
     return None
 
