@@ -204,6 +204,16 @@ def test_attention_of_few_queries_is_that_of_torch() -> None:
         torch.testing.assert_close(found.transpose(1, 2), expected)
 
 
+@pytest.mark.parametrize("name", ["softcap", "s_aux", "position_bias"])
+def test_attention_refuses_what_it_would_leave_out(name: str) -> None:
+    """A comparison of trees and texts would not see it, which both go through this attention."""
+    q, mask = torch.randn(1, 2, 3, 4), torch.zeros(1, 1, 3, 3)
+    for seen in (mask, None):
+        grouped(torch.nn.Identity(), q, q, q, seen, **{name: None})
+        with pytest.raises(ValueError, match=f"attention with {name}"):
+            grouped(torch.nn.Identity(), q, q, q, seen, **{name: torch.ones(2)})
+
+
 @pytest.mark.parametrize("prompt", [[], [64], [-1, 2]])
 def test_a_prompt_outside_of_the_vocabulary_is_refused(prompt: list[int]) -> None:
     with pytest.raises(Unusable, match="expected tokens from 0 to 63"):

@@ -18,6 +18,9 @@ NAME = "rheo_grouped"
 MOST = 64
 """Queries for which the scores of all keys are held at once."""
 
+BESIDE = ("softcap", "s_aux", "position_bias")
+"""What some models pass to attention: a bound of scores, sinks, and numbers to add to scores."""
+
 
 def grouped(
     module: torch.nn.Module,
@@ -29,7 +32,12 @@ def grouped(
     scaling: float | None = None,
     **more: Any,
 ) -> tuple[Tensor, None]:
-    """query [R, heads, T, size], key and value [R, kv_heads, S, size], mask [R, 1, T, S] added: [R, T, heads, size]."""
+    """query [R, heads, T, size], key and value [R, kv_heads, S, size], mask [R, 1, T, S] added: [R, T, heads, size].
+
+    Raises `ValueError` for what a model may ask for beside that: without it there would be another law.
+    """
+    if asked := [name for name in BESIDE if more.get(name) is not None]:
+        raise ValueError(f"attention with {asked[0]}, expected softmax over scores and a mask")
     if attention_mask is None or query.shape[2] > MOST or dropout:
         out, _ = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
