@@ -210,7 +210,19 @@ def test_every_option_that_the_page_names_exists() -> None:
         for option in (part for part in command if part.startswith("--")):
             assert option in shown.output, (name, option)
         found.add(name)
-    assert found == {"agree", "check", "claims", "fetch", "measure", "page", "report", "rheo-decode", "speed", "texts", "train"}
+    assert found == {
+        "agree",
+        "check",
+        "claims",
+        "fetch",
+        "measure",
+        "page",
+        "report",
+        "rheo-decode",
+        "speed",
+        "texts",
+        "train",
+    }
 
 
 def test_the_prompts_are_many_and_all_different() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from rheo_gpu.llm import attention
 from rheo_gpu.llm import target as module
 from rheo_gpu.llm.attention import added, grouped
 from rheo_gpu.llm.cache import Block
@@ -212,6 +214,23 @@ def test_attention_refuses_what_it_would_leave_out(name: str) -> None:
         grouped(torch.nn.Identity(), q, q, q, seen, **{name: None})
         with pytest.raises(ValueError, match=f"attention with {name}"):
             grouped(torch.nn.Identity(), q, q, q, seen, **{name: torch.ones(2)})
+
+
+def test_attention_that_is_not_the_one_of_the_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees and texts go through the same attention, so that they agree whatever it computes."""
+    for dtype in (torch.float32, torch.float64):
+        tiny.llama(dtype=dtype).save_pretrained(tmp_path / "model")
+        assert Target.load(tmp_path / "model", dtype).model.config._attn_implementation == attention.NAME
+    for name in ("shared", "sdpa_attention_forward"):
+        right = getattr(attention, name)
+        cooler = functools.partial(_cooler, right, 1 if name == "sdpa_attention_forward" else 0)
+        monkeypatch.setattr(attention, name, cooler)
+    with pytest.raises(Unusable, match="from those by its own attention, expected a softmax over scores and a mask"):
+        Target.load(tmp_path / "model")
+
+
+def _cooler(right: Any, place: int, *arguments: Any, **more: Any) -> Any:
+    return right(*arguments[:place], 0.9 * arguments[place], *arguments[place + 1 :], **more)
 
 
 @pytest.mark.parametrize("prompt", [[], [64], [-1, 2]])

@@ -190,6 +190,7 @@ class Target:
         seen = self.forward(state, torch.tensor([tree], device=self.device), depths + len(text) - 1, mask)
         found = self.logits(seen.hidden)[0]
         self._has_plain_logits(torch.tensor([text], device=self.device))
+        self._has_its_own_attention(torch.tensor([text], device=self.device))
         for node, path in enumerate(paths):
             whole = torch.tensor([text[:-1] + [tree[step] for step in path]], device=self.device)
             expected = self.model(input_ids=whole).logits[0, -1]
@@ -208,6 +209,23 @@ class Target:
             raise Unusable(
                 f"{type(self.model).__name__}: its logits differ by {gap:.2g} from its output layer alone, expected a "
                 "model that does not scale or bound them"
+            )
+
+    def _has_its_own_attention(self, text: Tensor) -> None:
+        """Compare logits with those by the attention of the model's own code, which is in 32 bits at best."""
+        if self.model.config._attn_implementation != NAME:
+            return
+        found = self.model(input_ids=text).logits.double()
+        self.model.set_attn_implementation("eager")
+        try:
+            expected = self.model(input_ids=text).logits.double()
+        finally:
+            self.model.set_attn_implementation(NAME)
+        gap = float((found - expected).abs().max())
+        if not gap <= TOLERANCE.get(min(self.dtype.itemsize, 4), 0.1) * (1 + float(expected.abs().max())):
+            raise Unusable(
+                f"{type(self.model).__name__}: its logits differ by {gap:.2g} from those by its own attention, "
+                "expected a softmax over scores and a mask"
             )
 
 
