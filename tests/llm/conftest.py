@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,3 +22,19 @@ def example_modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in set(sys.modules) - before:
         if str(EXAMPLE) in str(getattr(sys.modules[name], "__file__", None)):
             del sys.modules[name]
+
+
+@pytest.fixture(autouse=True)
+def asked_of_the_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """A test that asks the network for anything fails, also where a library goes on without an answer."""
+    asked: list[Any] = []
+
+    def refuse(*of: Any, **_: Any) -> None:
+        asked.append(of)
+        raise OSError("there is no network here")
+
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    yield asked
+    assert not asked, f"asked of the network: {asked}"

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,26 @@ def test_it_prints_the_text_and_then_what_the_draft_was_worth(folder: Path, caps
     assert f"autoregressive {run['autoregressive']['tokens_per_second']:.1f}: {run['speed_up']:.2f} times" in words
     assert run["autoregressive"]["tokens"] == run["decoding"]["tokens"] == len(run["token_ids"])
     assert err == ""
+
+
+def test_the_text_appears_while_it_is_decoded(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rheo_decode import session
+
+    right, shown = session.generate, list[str]()
+
+    def watched(*arguments: Any, **more: Any) -> Iterator[Any]:
+        shown.clear()  # of the tokens that warm up
+        for step in right(*arguments, **more):
+            yield step
+            shown.append(capsys.readouterr().out)
+
+    monkeypatch.setattr(session, "generate", watched)
+    run = figures(folder, "--seed", "3", "--no-compare")
+    assert len(shown) == run["decoding"]["steps"] > 2
+    assert all(shown)
+    assert "".join(shown) == run["text"]
 
 
 def test_the_same_seed_gives_the_same_text(folder: Path) -> None:

@@ -104,6 +104,7 @@ def train(model: Path, texts: Path, out: Path, *more: str) -> dict[str, Any]:
     arguments = [str(model), str(texts), str(out), "--tokens", "160", "--vocab", "40", "--threads", "1", *more]
     run = CliRunner().invoke(train.main, arguments, catch_exceptions=False)
     assert run.exit_code == 0, run.output
+    assert f"{more[1]}/{more[1]}" in run.output, "how far it is"
     found: dict[str, Any] = json.loads(out.with_name(out.name + ".json").read_text("utf-8"))
     return found
 

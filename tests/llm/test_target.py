@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,13 @@ def test_a_saved_model_is_read_offline_and_answers_the_same(tmp_path: Path) -> N
     weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(Unusable, match=str(tmp_path)):
         Target.load(tmp_path)
+
+
+def test_a_test_that_asks_the_network_is_noticed(asked_of_the_network: list[Any]) -> None:
+    with pytest.raises(OSError, match="there is no network here"):
+        socket.create_connection(("localhost", 9))
+    assert asked_of_the_network
+    asked_of_the_network.clear()
 
 
 def test_a_model_some_of_whose_weights_are_missing_is_refused(tmp_path: Path) -> None:
