@@ -25,6 +25,12 @@ from rheo_decode.showing import show
 WARM_UP = 8
 """Tokens that are decoded before time counts: the first calls of a shape are slow."""
 
+UNREAD = (
+    (AUTOREGRESSIVE, ("nodes", "slots", "depth", "head", "draft_temperature"), "which drafts nothing"),
+    ("chain", ("nodes", "slots"), "which has one slot a node and as many nodes as it is deep: use --depth"),
+)
+"""Methods, the options that they do not read, and why."""
+
 
 class Models(NamedTuple):
     """plain: the target without hidden states for a draft. seen: the same with those that the draft wants."""
@@ -70,7 +76,7 @@ def run(options: dict[str, Any]) -> None:
     alone = None
     if options["compare"] and models.drafter is not None:
         alone = Totals.of(_alone(models, asked._replace(stop=[], limit=len(tokens))))
-    show(options["method"], totals, alone)
+    show(options["method"], chosen.config.depth, totals, alone)
     if options["json_path"]:
         _write(Path(options["json_path"]), _as_json(options, chosen, tokens, words.text, totals, alone))
 
@@ -78,14 +84,13 @@ def run(options: dict[str, Any]) -> None:
 def _method(options: dict[str, Any]) -> Method:
     """The sizes and processing asked for; the trees of autoregressive decoding are not used."""
     name = options["method"]
-    if name == AUTOREGRESSIVE:
-        unread = [o for o in ("nodes", "slots", "depth", "head", "draft_temperature") if options[o] is not None]
-        if unread:
-            raise Unusable(f"--{unread[0].replace('_', '-')} does not go with --method {name}, which drafts nothing")
-        name = "chain"
-    given = {size: options[size] for size in ("nodes", "slots", "depth", "head") if options[size] is not None}
+    for of, unread, why in UNREAD:
+        if name == of and (given := [o for o in unread if options[o] is not None]):
+            raise Unusable(f"--{given[0].replace('_', '-')} does not go with --method {name}, {why}")
+    name = "chain" if name == AUTOREGRESSIVE else name
+    sizes = {size: options[size] for size in ("nodes", "slots", "depth", "head") if options[size] is not None}
     heat = {key: options[key] for key in ("temperature", "top_p", "draft_temperature")}
-    return method(name, **given, **heat)
+    return method(name, **sizes, **heat)
 
 
 def _models(options: dict[str, Any]) -> Models:
@@ -126,7 +131,7 @@ def _as_json(
         "threads": torch.get_num_threads(),
         "text": text,
         "token_ids": tokens,
-        "decoding": totals.as_json(),
+        "decoding": totals.as_json(config.depth),
         "autoregressive": alone.as_json() if alone else None,
         "speed_up": totals.speed / alone.speed if alone else None,
     }

@@ -16,7 +16,7 @@ class Plain(Console):
         raise BrokenPipeError
 
 
-def show(method: str, totals: Totals, alone: Totals | None) -> None:
+def show(method: str, depth: int, totals: Totals, alone: Totals | None) -> None:
     """Tokens a step, acceptance by level, where the time went, and the speed beside decoding without a draft."""
     out = Plain(highlight=False, markup=False)
     if not out.is_terminal:
@@ -28,7 +28,7 @@ def show(method: str, totals: Totals, alone: Totals | None) -> None:
         soft_wrap=True,
     )
     if totals.lengths.keys() - {0}:
-        out.print(_levels(totals))
+        out.print(_levels(totals, depth))
     out.print(_times(method, totals, alone))
     if alone is not None:
         out.print(
@@ -40,9 +40,9 @@ def show(method: str, totals: Totals, alone: Totals | None) -> None:
         out.print(f"{totals.speed:.1f} tokens/s, without the prefill", soft_wrap=True)
 
 
-def _levels(totals: Totals) -> Table:
+def _levels(totals: Totals, depth: int) -> Table:
     table = _table("level", "walks that came here", "went on with a draft token", "share")
-    for level, (walks, accepted) in enumerate(totals.acceptance(), start=1):
+    for level, (walks, accepted) in enumerate(totals.acceptance(depth), start=1):
         if walks:
             table.add_row(str(level), str(walks), str(accepted), f"{accepted / walks:.2f}")
     return table

@@ -101,6 +101,16 @@ def test_the_text_appears_while_it_is_decoded(
     assert "".join(shown) == run["text"]
 
 
+def test_no_level_is_below_the_trees(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A walk that has come to the end of a tree has not been refused there. The draft model is the target itself."""
+    for depth in (1, 2):
+        run = figures(folder, "--depth", str(depth), "--nodes", "4", "--temperature", "0", draft="target")
+        assert [level["accepted"] > 0 for level in run["decoding"]["acceptance"]] == [True] * depth
+        table = capsys.readouterr().out.partition("went on with a draft token")[2].partition("milliseconds")[0]
+        levels = [line.split()[0] for line in table.splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+        assert levels == [str(level) for level in range(1, depth + 1)]
+
+
 def test_the_same_seed_gives_the_same_text(folder: Path) -> None:
     first, again, other = (figures(folder, "--no-compare", "--seed", seed)["text"] for seed in ("3", "3", "4"))
     assert first == again != other
@@ -141,6 +151,8 @@ UNUSABLE: dict[str, tuple[str, ...]] = {
     "--depth -1": ("--depth",),
     "--head 9": ("head is 9", "slots"),
     "--head 1 --method chain": ("chain", "head"),
+    "--nodes 9 --method chain": ("--nodes does not go with --method chain", "use --depth"),
+    "--slots 1 --method chain": ("--slots does not go with --method chain",),
     "--tokens 0": ("--tokens",),
     "--tokens 400": ("expected a shorter prompt or a lower limit",),
     "--temperature -1": ("temperature is -1.0",),

@@ -102,13 +102,16 @@ class Totals:
         """Tokens of the texts a second, without the prefill."""
         return self.tokens / self.decoding if self.decoding else 0.0
 
-    def acceptance(self) -> list[tuple[int, int]]:
-        """By level, from 1 on: how many walks came to it, and how many of these went on with a draft token."""
+    def acceptance(self, depth: int | None = None) -> list[tuple[int, int]]:
+        """By level, from 1 on: how many walks came to it, and how many of these went on with a draft token.
+
+        depth: of the trees; a walk that ends below their last layer is no refusal.
+        """
         deepest = max(self.lengths, default=0)
         beyond = [sum(n for a, n in self.lengths.items() if a >= level) for level in range(deepest + 1)]
-        return list(zip(beyond, [*beyond[1:], 0], strict=True))
+        return list(zip(beyond, [*beyond[1:], 0], strict=True))[:depth]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, depth: int | None = None) -> dict[str, Any]:
         """For a file."""
         return {
             "steps": self.steps,
@@ -116,6 +119,6 @@ class Totals:
             "emitted": self.emitted,
             "tokens_per_step": self.tokens_per_step,
             "tokens_per_second": self.speed,
-            "acceptance": [{"walks": walks, "accepted": accepted} for walks, accepted in self.acceptance()],
+            "acceptance": [{"walks": walks, "accepted": accepted} for walks, accepted in self.acceptance(depth)],
             "seconds": self.seconds,
         }
