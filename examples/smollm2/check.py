@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import click
@@ -44,6 +44,11 @@ SHORT = "The weather today is"
 
 EPS = Finite(1e-3, 1, max_open=True)
 """Smaller distances take more than ten million draws."""
+
+Numbers: TypeAlias = Mapping[str, float]
+"""What both decoders call the processing of logits: temperature, top_p."""
+PROCESSING: tuple[Numbers, ...] = ({"temperature": 1.0}, {"temperature": 0.6}, {"temperature": 0.8, "top_p": 0.9})
+"""Of the target, in the comparison of all methods with NumPy."""
 
 SIZES = ("slots", "head", "depth", "beam", "nodes", "sparse", "proxy", "proxy_scale", "fill_scale", "verify")
 
@@ -73,18 +78,18 @@ def same_as_reference(
     drafter: Drafter,
     prompt: Sequence[int],
     config: Config,
-    temperatures: tuple[float, float],
+    how: Numbers,
+    how_draft: Numbers,
     steps: int,
     seed: int,
 ) -> int:
     """Decode some steps with both decoders; how many tokens they emitted. Raises `AssertionError` where they differ.
 
-    `temperatures` of target and draft. Both models must be in float64.
+    `how`, `how_draft`: the processing of target and draft, in numbers. Both models must be in float64.
     """
-    how, how_draft = (Processing(temperature) for temperature in temperatures)
     sizes = {name: getattr(config, name) for name in SIZES}
     reference = rheo_reference.Config(
-        **sizes, **{n: rheo_reference.Processing(t) for n, t in zip(("target", "draft"), temperatures, strict=True)}
+        **sizes, target=rheo_reference.Processing(**how), draft=rheo_reference.Processing(**how_draft)
     )
     random = torch.Generator().manual_seed(seed)
     state = begun(target, drafter, [prompt])
@@ -92,10 +97,10 @@ def same_as_reference(
     for step in range(steps):
         tape = Tape.fill(config, 1, random)
         draft = Recorded(drafter, target.vocab)
-        trees = drafted(drafter, target.vocab, config, tape, how_draft, draft)
+        trees = drafted(drafter, target.vocab, config, tape, Processing(**how_draft), draft)
         seen = read_trees(target, state, trees, last)
         logits = target.logits(seen.hidden).double()
-        out = verify(trees, logits, config, tape, how)
+        out = verify(trees, logits, config, tape, Processing(**how))
         rows = {
             tuple(token for token in path if token >= 0): row
             for path, row, there in zip(trees.paths[0].tolist(), logits[0].numpy(), trees.there[0], strict=True)
@@ -182,14 +187,15 @@ def compare(model: Path, head: Path, prompts: Sequence[Sequence[int]], steps: in
     """Part 1, for all methods, on several prompts."""
     target, drafter = load(model, head, torch.float64)
     for name in METHODS:
-        for temperature in (1.0, 0.6):
-            of = method(name, temperature=temperature, slots=10, depth=7, nodes=30)
-            heat = float(of.how_draft.temperature)
+        for how in PROCESSING:
+            of = method(name, **how, slots=10, depth=7, nodes=30)
+            how_draft = {"temperature": float(of.how_draft.temperature)}
             emitted = sum(
-                same_as_reference(target, drafter, prompt, of.config, (temperature, heat), steps, seed)
+                same_as_reference(target, drafter, prompt, of.config, how, how_draft, steps, seed)
                 for seed, prompt in enumerate(prompts)
             )
-            print(f"{name} at T = {temperature}: {emitted} tokens in {steps * len(prompts)} steps, all as in NumPy")
+            said = ", ".join(f"{number} {value:g}" for number, value in how.items())
+            print(f"{name}, {said}: {emitted} tokens in {steps * len(prompts)} steps, all as in NumPy")
 
 
 def plain(model: Path) -> Any:

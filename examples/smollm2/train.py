@@ -153,7 +153,7 @@ class Training:
         self.seconds = 0.0
 
     def step(self, batch: Batch) -> None:
-        """One step. Raises `click.ClickException` where the loss is not a finite number."""
+        """One step. Raises `click.UsageError` where the loss is not a finite number."""
         began = time.perf_counter()
         rate = (
             self.rate
@@ -165,7 +165,7 @@ class Training:
         self.head.zero_grad()
         loss = loss_of(self.head, batch)
         if not loss.isfinite():
-            raise click.ClickException(
+            raise click.UsageError(
                 f"the loss of step {self.done} is {float(loss.detach())}, expected a number: this --rate is too large"
             )
         loss.backward()  # type: ignore[no-untyped-call]

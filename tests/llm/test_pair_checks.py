@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from rheo_gpu import Processing
 from rheo_gpu.llm.eagle import EagleDraft
 from rheo_gpu.llm.methods import METHODS, method
 
@@ -25,10 +26,14 @@ def test_steps_emit_the_tokens_of_the_numpy_decoder_on_the_same_tape(name: str) 
     target = tiny.target()
     drafter = EagleDraft(tiny.head(target))
     [prompt] = tiny.texts(7)
-    for temperature, heat in ((1.0, 1.0), (0.6, 1.0), (0.0, 0.0)):
+    for how, heat in (
+        ({"temperature": 1.0}, 1.0),
+        ({"temperature": 0.6, "top_p": 0.7}, 1.0),
+        ({"temperature": 0.0}, 0.0),
+    ):
         config = method(name, slots=4, depth=3, nodes=9, sparse=16).config
         with torch.inference_mode():
-            emitted = check.same_as_reference(target, drafter, prompt, config, (temperature, heat), 6, 0)
+            emitted = check.same_as_reference(target, drafter, prompt, config, how, {"temperature": heat}, 6, 0)
         assert emitted >= 6
 
 
@@ -38,7 +43,18 @@ def test_a_decoder_that_differs_from_the_numpy_decoder_is_noticed() -> None:
     config = method("rheo", slots=4, depth=3, nodes=9, sparse=16).config
     [prompt] = tiny.texts(7)
     with check.without_residual(), torch.inference_mode(), pytest.raises(AssertionError, match="but the NumPy decoder"):
-        check.same_as_reference(target, drafter, prompt, config, (1.0, 1.0), 200, 0)
+        check.same_as_reference(target, drafter, prompt, config, {}, {}, 200, 0)
+
+
+def test_another_top_p_than_that_of_the_numpy_decoder_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tiny.target()
+    drafter = EagleDraft(tiny.head(target))
+    config = method("rheo", slots=4, depth=3, nodes=9, sparse=16).config
+    [prompt] = tiny.texts(7)
+    monkeypatch.setattr(check, "Processing", lambda temperature, top_p=None: Processing(temperature))
+    how, how_draft = {"temperature": 1.0, "top_p": 0.3}, {"temperature": 1.0}
+    with torch.inference_mode(), pytest.raises(AssertionError, match="but the NumPy decoder"):
+        check.same_as_reference(target, drafter, prompt, config, how, how_draft, 200, 0)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -47,8 +47,8 @@ def test_all_methods_are_compared_and_tested_as_they_are_loaded_and_a_fault_is_r
     shown = checked(pair)
     assert shown.exit_code == 0, (shown.output, shown.exception)
     for name in METHODS:
-        for temperature in (1.0, 0.6):
-            assert f"{name} at T = {temperature}: " in shown.output
+        for processing in ("temperature 1", "temperature 0.6", "temperature 0.8, top_p 0.9"):
+            assert f"\n{name}, {processing}: " in "\n" + shown.output
         assert f"\n{name}: " in shown.output
     assert shown.output.count("the target's law is not rejected") == len(METHODS)
     assert "rheo without the residual: rejected" in shown.output

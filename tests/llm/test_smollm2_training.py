@@ -164,7 +164,7 @@ def test_a_training_that_diverges_ends_with_one_line_and_writes_no_head(
     _, model, texts = written
     arguments = [str(model), str(texts), str(tmp_path / "head.safetensors"), "--vocab", "40", "--tokens", "160"]
     run = CliRunner().invoke(module.main, [*arguments, "--steps", "40", "--threads", "1", "--rate", "1e30"])
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "expected a number: this --rate is too large" in run.output
     assert not list(tmp_path.glob("head*"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import socket
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from rheo_gpu.llm import target as module
 from rheo_gpu.llm.attention import added, grouped
 from rheo_gpu.llm.cache import Block
 from rheo_gpu.llm.errors import Unusable
+from rheo_gpu.llm.generate import generate
+from rheo_gpu.llm.methods import method
 from rheo_gpu.llm.narrow import NarrowLinear, narrow, product
+from rheo_gpu.llm.small import SmallDraft
 from rheo_gpu.llm.target import Target
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -248,6 +252,19 @@ def test_a_target_that_keeps_other_hidden_states_is_the_same_else() -> None:
     assert target.layers == ()
     with pytest.raises(Unusable, match="layer 4 of a model with 3 layers"):
         target.seeing((1, 4))
+
+
+def test_positions_are_those_of_the_model_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of text and pictures has its sizes in a configuration within its own."""
+    model = tiny.llama()
+    within = copy(model.config)
+    within.max_position_embeddings = 40
+    monkeypatch.setattr(model.config, "get_text_config", lambda *_, **__: within, raising=False)
+    assert (Target(tiny.llama()).positions, Target(model).positions) == (256, 40)
+    assert SmallDraft(Target(model)).positions == 40
+    how = method("chain", depth=2)
+    with pytest.raises(Unusable, match="take 41 positions of the target's 40"):
+        list(generate(Target(model), SmallDraft(Target(tiny.llama())), [[1, 2, 3]], *how, limit=36))
 
 
 def test_a_layer_that_the_model_does_not_have_is_refused() -> None:

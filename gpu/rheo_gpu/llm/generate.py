@@ -131,7 +131,7 @@ def _room(target: Target, drafter: Drafter | None, texts: Texts, depth: int) -> 
     # In a batch a text that has ended is carried along, with all that its last step has emitted, and padding behind it.
     depth = depth if len(texts.prompts) == 1 else 2 * depth + (drafter is not None)
     longest = max(map(len, texts.prompts)) + texts.limit + depth
-    most = {"target": getattr(target.model.config, "max_position_embeddings", None)}
+    most = {"target": target.positions}
     if drafter is not None:
         most["draft model"] = drafter.positions
     for model, positions in most.items():

@@ -29,7 +29,7 @@ class SmallDraft:
         if model.layers:
             raise Unusable(f"a draft model that keeps its hidden states {model.layers}, expected none")
         self.model, self.vocab = model, model.vocab
-        self.positions: int | None = getattr(model.model.config, "max_position_embeddings", None)
+        self.positions = model.positions
         self.state: State
         self.last = torch.zeros(0)
 

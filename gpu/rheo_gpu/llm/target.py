@@ -70,6 +70,7 @@ class Target:
             )
         config = model.config.get_text_config()
         self.depth: int = config.num_hidden_layers
+        self.positions: int | None = getattr(config, "max_position_embeddings", None)
         self.vocab: int = self.head.weight.shape[0]
         self.device, self.dtype = self.head.weight.device, self.head.weight.dtype
         if window := _window(config):
