@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
@@ -16,21 +15,7 @@ from .attention import NAME, added
 from .cache import Block
 from .errors import Unusable
 from .narrow import narrow
-
-CHANGING = ("dynamic", "longrope")
-"""Types of rotary positions whose angles are chosen by the largest position of a call."""
-
-WINDOWS = re.compile(r"window|chunk|local|block_size|sparse_attention|num_global")
-HARMLESS = ("chunk_size_feed_forward", "num_local_experts")
-"""Names of sizes that say how much of a text a layer sees, and two that do not."""
-
-SWITCH = "use_sliding_window"
-
-TEXT = 7
-"""Tokens of the text below which a tree is tried."""
-
-TOLERANCE = {8: 1e-9, 4: 2e-4}
-"""By the bytes of a number: how far logits in a tree may be from those in a text, beside the largest. Others: 0.1."""
+from .trial import refuse_partial_sight, try_on_a_tree
 
 
 class Seen(NamedTuple):
@@ -73,23 +58,9 @@ class Target:
         self.positions: int | None = getattr(config, "max_position_embeddings", None)
         self.vocab: int = self.head.weight.shape[0]
         self.device, self.dtype = self.head.weight.device, self.head.weight.dtype
-        if window := _window(config):
-            raise Unusable(
-                f"{type(model).__name__}: attention over a window ({window}), expected all layers to see the whole text"
-            )
-        if (rope := _rope(config)) in CHANGING:
-            raise Unusable(
-                f"{type(model).__name__}: rotary positions of type {rope} depend on the longest text of a call, draft "
-                "nodes included; expected angles that do not change"
-            )
+        refuse_partial_sight(type(model).__name__, config)
         self._has_layers()
-        try:
-            self._agrees()
-        except Unusable:
-            raise
-        except Exception as error:
-            said = str(error).strip().partition("\n")[0]
-            raise Unusable(f"{type(model).__name__}: it does not read trees ({said}); it cannot be a target") from error
+        try_on_a_tree(self)
 
     @classmethod
     def load(cls, folder: str | Path, dtype: torch.dtype = torch.float32, layers: Sequence[int] = ()) -> Target:
@@ -174,61 +145,6 @@ class Target:
             if not 0 <= layer <= self.depth:
                 raise Unusable(f"layer {layer} of a model with {self.depth} layers, expected 0 to {self.depth}")
 
-    @torch.inference_mode()
-    def _agrees(self) -> None:
-        """Compare a small tree with the texts that it stands for, read by the model's own forward pass."""
-        text = [(7 * i + 3) % self.vocab for i in range(TEXT)]
-        tree = [text[-1], *((11 * i + 5) % self.vocab for i in range(4))]
-        parents = [-1, 0, 0, 1, 3]
-        paths: list[list[int]] = [[0]]
-        for node in range(1, 5):
-            paths.append([*paths[parents[node]], node])
-        state, _ = self.begin([text])
-        mask = torch.zeros(1, 5, 5, dtype=torch.bool, device=self.device)
-        for node, path in enumerate(paths):
-            mask[0, node, path] = True
-        depths = torch.tensor([[len(path) - 1 for path in paths]], device=self.device)
-        seen = self.forward(state, torch.tensor([tree], device=self.device), depths + len(text) - 1, mask)
-        found = self.logits(seen.hidden)[0]
-        self._has_plain_logits(torch.tensor([text], device=self.device))
-        self._has_its_own_attention(torch.tensor([text], device=self.device))
-        for node, path in enumerate(paths):
-            whole = torch.tensor([text[:-1] + [tree[step] for step in path]], device=self.device)
-            expected = self.model(input_ids=whole).logits[0, -1]
-            gap = float((found[node] - expected).abs().max())
-            if not gap <= TOLERANCE.get(self.dtype.itemsize, 0.1) * (1 + float(expected.abs().max())):
-                raise Unusable(
-                    f"{type(self.model).__name__}: in a tree its logits differ by {gap:.2g} from those in a text; it "
-                    "cannot be a target here"
-                )
-
-    def _has_plain_logits(self, text: Tensor) -> None:
-        """Compare logits on the very same pass: what scales or bounds them is small beside the rounding of a tree."""
-        expected = self.model(input_ids=text).logits.double()
-        gap = float((self.logits(self.decoder(input_ids=text).last_hidden_state).double() - expected).abs().max())
-        if not gap <= (1e-5 if self.dtype.itemsize >= 4 else 2e-3) * (1 + float(expected.abs().max())):
-            raise Unusable(
-                f"{type(self.model).__name__}: its logits differ by {gap:.2g} from its output layer alone, expected a "
-                "model that does not scale or bound them"
-            )
-
-    def _has_its_own_attention(self, text: Tensor) -> None:
-        """Compare logits with those by the attention of the model's own code, which is in 32 bits at best."""
-        if self.model.config._attn_implementation != NAME:
-            return
-        found = self.model(input_ids=text).logits.double()
-        self.model.set_attn_implementation("eager")
-        try:
-            expected = self.model(input_ids=text).logits.double()
-        finally:
-            self.model.set_attn_implementation(NAME)
-        gap = float((found - expected).abs().max())
-        if not gap <= TOLERANCE.get(min(self.dtype.itemsize, 4), 0.1) * (1 + float(expected.abs().max())):
-            raise Unusable(
-                f"{type(self.model).__name__}: its logits differ by {gap:.2g} from those by its own attention, "
-                "expected a softmax over scores and a mask"
-            )
-
 
 def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
     """A causal model from a local folder, with linear layers that are fast for few rows. Raises `Unusable`."""
@@ -253,31 +169,6 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
         raise Unusable(f"{folder}: its files lack {len(missing)} weights, {missing[0]} the first, expected all of them")
     narrow(model)
     return model
-
-
-def _window(config: Any) -> str | None:
-    """What in a configuration says that a layer sees a part of the text: a text of a test is shorter than a window.
-
-    Anything that is named after windows, chunks, blocks or local attention, and is not switched off, is taken for that.
-    A switch that the model's own configuration does not have switches nothing off: it is not read.
-    """
-    sizes = config.to_dict()
-    off = hasattr(type(config), SWITCH) and not sizes[SWITCH]
-    for name, value in sizes.items():
-        if name in ("layer_types", "attention_types", "attention_layers"):
-            kinds = set(re.findall(r"[a-z_]+", str(value))) - {"full_attention", "global"}
-            if value and kinds:
-                return f"{name}: {', '.join(sorted(kinds))}"
-        limited = type(value) in (int, list) and bool(value)
-        if limited and WINDOWS.search(name) and name not in HARMLESS and not off:
-            return f"{name} = {value}"
-    return None
-
-
-def _rope(config: Any) -> str | None:
-    sizes = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    kind: str | None = sizes.get("rope_type", sizes.get("type"))
-    return kind
 
 
 class _Layer(CacheLayerMixin):  # type: ignore[no-untyped-call]
