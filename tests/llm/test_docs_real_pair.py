@@ -117,12 +117,12 @@ def test_what_the_page_says_in_words_follows_from_its_table() -> None:
     table = re.findall(r"(?m)^\| (.*?) \| .*? \| ([\d.]+) \| .* \| \*\*(.*)\*\* \|$", PAGE.read_text("utf-8"))
     said = {(text, temperature): verdict for text, temperature, verdict in table}
     lead = "RheoSampling (m = 1) accepts more than EAGLE-3's top-K tree"
-    assert (said[lead, "1"], said[lead, "0.8"], said[lead, "0.6"]) == ("holds", "holds", "does not hold")
+    assert (said[lead, "1"], said[lead, "0.8"], said[lead, "0.6"]) == ("holds", "holds in part", "does not hold")
     assert said["EAGLE-3's tree from raw scores accepts more than from the processed law", "0.6"] == "holds"
     at_1 = "RheoSampling with a draft law at temperature 1 accepts more than EAGLE-3's tree"
-    assert said[at_1, "0.6"] == "cannot be told"
+    assert (said[at_1, "0.8"], said[at_1, "0.6"]) == ("holds", "cannot be told")
     flow = "FlowVerification accepts more on the same trees, m = 1"
-    assert all(said[flow, t] in ("holds", "holds in part") for t in ("1", "0.8", "0.6"))
+    assert (said[flow, "1"], said[flow, "0.8"]) == ("holds", "holds in part")
     assert said["m = 1 is better than m = 0", "1"] == "holds"
     assert said["m = 1 is better than m = 2", "1"] == said["m = 1 is better than m = 3", "1"] == "cannot be told"
     transport = "optimal transport at each node accepts more than RRSw, m = 1"
@@ -131,6 +131,34 @@ def test_what_the_page_says_in_words_follows_from_its_table() -> None:
     assert said["the tail proxy at full scale accepts more, rheo", "1"] == "does not hold"
     assert said["the tail proxy at scale 1/2 accepts more, flow", "1"] == "cannot be told"
     assert said["the same, by 0.14 tokens or more", "1"] == "does not hold"
+
+
+def test_sparse_draft_laws_cost_a_few_hundredths_and_more_with_one_head() -> None:
+    import claims
+    import page
+    from results import read
+
+    parts = [part for path in page.acceptance() for part in read(path)[1]]
+    [claim] = [claim for claim in claims.CLAIMS if "128 best tokens" in claim.text]
+    found = claims.found(claim, parts)
+    assert [n for n, mean in found.together.items() if mean.mean < -2 * mean.error] == [60]
+    assert -0.05 < found.together[60].mean < -0.02
+    assert min(found.apart).mean < -0.03 < max(found.apart).mean
+
+
+def test_the_commands_of_the_page_give_its_differences_again_within_their_errors() -> None:
+    """Another head by the same commands: at most one difference in twenty is more than two errors apart."""
+    import agree
+    import page
+    from results import read
+
+    again = [part for path in page.again() for part in read(path)[1]]
+    assert sorted(part.temperature for part in again) == ["0.6", "0.8", "1"]
+    heads = {read(path)[0]["head"]["sha256"] for path in (*page.again(), *page.acceptance())}
+    assert len(heads) == 3, "it is no head of the page"
+    apart = [abs(pair.apart) for pair in agree.pairs(again, agree.page_parts())]
+    assert len(apart) > 100
+    assert sum(x > 2 for x in apart) <= len(apart) / 20
 
 
 def test_the_results_are_of_the_head_in_the_repository_or_of_one_that_is_named() -> None:
