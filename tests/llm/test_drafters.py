@@ -126,7 +126,7 @@ def test_siblings_that_saw_each_other_would_be_noticed(monkeypatch: pytest.Monke
 
 def test_a_small_model_says_that_its_positions_are_used_up() -> None:
     model = plain_target(1)
-    model.model.config.max_position_embeddings = 6
+    model.positions = 6
     drafter = SmallDraft(model)
     begin(drafter, [[1, 2, 3, 4, 5]])
     layers = [first_layers([[]])]
