@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inputs import line
 from rheo_gpu.llm.errors import Unusable
-from safetensors import SafetensorError, safe_open
+from rheo_gpu.llm.files import read_tensors
 from torch import Tensor
 
 FORMAT = "rheo-texts-1"
@@ -35,14 +34,7 @@ class Texts(NamedTuple):
 
 def read_texts(path: Path, vocab: int, hidden: int) -> Texts:
     """The dialogues of a file for a target with so many tokens and such hidden states. Raises `Unusable`."""
-    try:
-        with safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise Unusable(f"{path}: {line(error)}; expected a whole file of texts.py") from None
-    if about.get("format") != FORMAT:
-        raise Unusable(f"{path}: format {about.get('format')!r}, expected {FORMAT!r}")
+    about, tensors = read_tensors(path, FORMAT, "a whole file of texts.py")
     layers = _layers(path, about)
     for name in ("tokens", "lengths", "answers", "features"):
         if name not in tensors:

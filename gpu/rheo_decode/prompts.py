@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rheo_gpu.llm.errors import Unusable
+from rheo_gpu.llm.errors import Unusable, line
 from rheo_gpu.llm.target import Target
 
 UNFINISHED = "\N{REPLACEMENT CHARACTER}"
@@ -22,8 +22,7 @@ def load_tokenizer(folder: str | Path) -> Any:
     except ModuleNotFoundError:
         raise
     except Exception as error:
-        said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise Unusable(f"{folder}: no tokenizer that can be read ({said}), expected its files there") from error
+        raise Unusable(f"{folder}: no tokenizer that can be read ({line(error)}), expected its files there") from error
 
 
 def prompt_tokens(tokenizer: Any, prompt: str, raw: bool) -> list[int]:

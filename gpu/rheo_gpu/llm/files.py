@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from .errors import Unusable
+from .errors import Unusable, line
 from .head import EagleHead, HeadConfig
 
 FORMAT = "rheo-head-1"
@@ -30,19 +30,25 @@ def save_head(head: EagleHead, path: str | Path, note: str = "") -> None:
     os.replace(partial, path)
 
 
-def load_head(path: str | Path, embeddings: Tensor) -> EagleHead:
-    """A head for a target with these embeddings [V, H], in their precision. Raises `Unusable`."""
-    path = Path(path)
-    if not path.is_file():
-        raise Unusable(f"{path}: no such file, expected a draft head (.safetensors)")
+def read_tensors(path: Path, form: str, expected: str) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """Header and tensors of a safetensors file that says it is of this format. Raises `Unusable`."""
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise Unusable(f"{path}: {str(error).splitlines()[0]}; expected a whole safetensors file") from error
-    if header.get("format") != FORMAT:
-        raise Unusable(f"{path}: format {header.get('format')!r}, expected {FORMAT!r}")
+        raise Unusable(f"{path}: {line(error)}; expected {expected}") from error
+    if header.get("format") != form:
+        raise Unusable(f"{path}: format {header.get('format')!r}, expected {form!r}")
+    return header, tensors
+
+
+def load_head(path: str | Path, embeddings: Tensor) -> EagleHead:
+    """A head for a target with these embeddings [V, H], in their precision. Raises `Unusable`."""
+    path = Path(path)
+    if not path.is_file():
+        raise Unusable(f"{path}: no such file, expected a draft head (.safetensors)")
+    header, tensors = read_tensors(path, FORMAT, "a whole safetensors file")
     try:
         config = _config(json.loads(header["config"]))
     except (KeyError, TypeError, ValueError) as error:

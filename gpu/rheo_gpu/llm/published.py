@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .errors import Unusable
+from .errors import Unusable, line
 from .files import filled
 from .head import EagleHead, HeadConfig
 from .target import Target
@@ -82,17 +82,13 @@ def _weights(folder: Path) -> dict[str, Tensor]:
             return load_file(path)
         found = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise Unusable(f"{path}: {_line(error)}; expected a whole file of weights") from None
+        raise Unusable(f"{path}: {line(error)}; expected a whole file of weights") from None
     except Exception as error:
         # What pickle raises has no class of its own to name here.
-        raise Unusable(f"{path}: {_line(error)}; expected a file of tensors alone") from None
+        raise Unusable(f"{path}: {line(error)}; expected a file of tensors alone") from None
     if not isinstance(found, dict) or not all(isinstance(weight, Tensor) for weight in found.values()):
         raise Unusable(f"{path}: no table of tensors, expected the weights of a draft head")
     return found
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
@@ -127,7 +123,7 @@ def _config(folder: Path, sizes: dict[str, Any], target: Target) -> HeadConfig:
     except KeyError as error:
         raise Unusable(f"{folder}: no {error.args[0]} in config.json, expected the sizes of a draft head") from None
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise Unusable(f"{folder}: {_line(error)}; expected numbers as the sizes of a draft head") from None
+        raise Unusable(f"{folder}: {line(error)}; expected numbers as the sizes of a draft head") from None
     if config.target_vocab != target.vocab or config.target_hidden != target.embeddings.shape[1]:
         raise Unusable(
             f"{folder}: a head for a target with {config.target_vocab} tokens and hidden states of size "

@@ -13,7 +13,7 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 from .attention import NAME, added
 from .cache import Block
-from .errors import Unusable
+from .errors import Unusable, line
 from .narrow import narrow
 from .trial import refuse_partial_sight, try_on_a_tree
 
@@ -162,7 +162,7 @@ def load_causal_model(folder: str | Path, dtype: torch.dtype) -> Any:
                 raise
             loaded = AutoModelForCausalLM.from_pretrained(folder, **where)  # it has attention of its own alone
     except Exception as error:
-        raise Unusable(f"{folder}: {str(error).strip().splitlines()[0]}") from error
+        raise Unusable(f"{folder}: {line(error)}") from error
     model, found = loaded
     if missing := sorted(found["missing_keys"]):
         # The library would make them up, anew at each start.
