@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .attention import NAME
-from .errors import Unusable
+from .errors import Unusable, line
 
 if TYPE_CHECKING:
     from .target import Target
@@ -48,9 +48,8 @@ def try_on_a_tree(target: Target) -> None:
     except Unusable:
         raise
     except Exception as error:
-        said = str(error).strip().partition("\n")[0]
         name = type(target.model).__name__
-        raise Unusable(f"{name}: it does not read trees ({said}); it cannot be a target") from error
+        raise Unusable(f"{name}: it does not read trees ({line(error)}); it cannot be a target") from error
 
 
 @torch.inference_mode()
@@ -69,46 +68,44 @@ def _agrees(target: Target) -> None:
     depths = torch.tensor([[len(path) - 1 for path in paths]], device=target.device)
     seen = target.forward(state, torch.tensor([tree], device=target.device), depths + len(text) - 1, mask)
     found = target.logits(seen.hidden)[0]
-    _has_plain_logits(target, torch.tensor([text], device=target.device))
-    _has_its_own_attention(target, torch.tensor([text], device=target.device))
+    plain = torch.tensor([text], device=target.device)
+    logits = target.model(input_ids=plain).logits
+    _has_plain_logits(target, plain, logits)
+    _has_its_own_attention(target, plain, logits)
     for node, path in enumerate(paths):
         whole = torch.tensor([text[:-1] + [tree[step] for step in path]], device=target.device)
         expected = target.model(input_ids=whole).logits[0, -1]
-        gap = float((found[node] - expected).abs().max())
-        if not gap <= TOLERANCE.get(target.dtype.itemsize, 0.1) * (1 + float(expected.abs().max())):
-            raise Unusable(
-                f"{type(target.model).__name__}: in a tree its logits differ by {gap:.2g} from those in a text; it "
-                "cannot be a target here"
-            )
+        tolerance = TOLERANCE.get(target.dtype.itemsize, 0.1)
+        _same(target, found[node], expected, tolerance, "those in a text; it cannot be a target here", "in a tree ")
 
 
-def _has_plain_logits(target: Target, text: Tensor) -> None:
+def _has_plain_logits(target: Target, text: Tensor, logits: Tensor) -> None:
     """Compare logits on the very same pass: what scales or bounds them is small beside the rounding of a tree."""
-    expected = target.model(input_ids=text).logits.double()
-    gap = float((target.logits(target.decoder(input_ids=text).last_hidden_state).double() - expected).abs().max())
-    if not gap <= (1e-5 if target.dtype.itemsize >= 4 else 2e-3) * (1 + float(expected.abs().max())):
-        raise Unusable(
-            f"{type(target.model).__name__}: its logits differ by {gap:.2g} from its output layer alone, expected a "
-            "model that does not scale or bound them"
-        )
+    found = target.logits(target.decoder(input_ids=text).last_hidden_state)
+    tolerance = 1e-5 if target.dtype.itemsize >= 4 else 2e-3
+    whose = "its output layer alone, expected a model that does not scale or bound them"
+    _same(target, found, logits, tolerance, whose)
 
 
-def _has_its_own_attention(target: Target, text: Tensor) -> None:
+def _has_its_own_attention(target: Target, text: Tensor, logits: Tensor) -> None:
     """Compare logits with those by the attention of the model's own code, which is in 32 bits at best."""
     if target.model.config._attn_implementation != NAME:
         return
-    found = target.model(input_ids=text).logits.double()
     target.model.set_attn_implementation("eager")
     try:
-        expected = target.model(input_ids=text).logits.double()
+        expected = target.model(input_ids=text).logits
     finally:
         target.model.set_attn_implementation(NAME)
-    gap = float((found - expected).abs().max())
-    if not gap <= TOLERANCE.get(min(target.dtype.itemsize, 4), 0.1) * (1 + float(expected.abs().max())):
-        raise Unusable(
-            f"{type(target.model).__name__}: its logits differ by {gap:.2g} from those by its own attention, "
-            "expected a softmax over scores and a mask"
-        )
+    tolerance = TOLERANCE.get(min(target.dtype.itemsize, 4), 0.1)
+    _same(target, logits, expected, tolerance, "those by its own attention, expected a softmax over scores and a mask")
+
+
+def _same(target: Target, found: Tensor, expected: Tensor, tolerance: float, whose: str, where: str = "") -> None:
+    """Refuse logits that are farther from the expected ones, beside the largest of these. Raises `Unusable`."""
+    gap = float((found.double() - expected.double()).abs().max())
+    if not gap <= tolerance * (1 + float(expected.abs().max())):
+        name = type(target.model).__name__
+        raise Unusable(f"{name}: {where}its logits differ by {gap:.2g} from {whose}")
 
 
 def _window(config: Any) -> str | None:
