@@ -17,9 +17,8 @@ from claims import CLAIMS, Claim, found
 from clustered import Mean
 from inputs import FILE
 from report import row, shown
-from results import Part, read
+from results import Part, acceptance, parts_of
 
-RESULTS = Path(__file__).resolve().parent / "results"
 FAR = 2.0
 """Combined standard errors, beyond which one difference in twenty is by chance."""
 
@@ -50,11 +49,6 @@ def pairs(parts: Sequence[Part], page: Sequence[Part]) -> Iterator[Pair]:
         seen.add(of)
 
 
-def page_parts() -> list[Part]:
-    """All files in results/ that the page's table of claims is made from."""
-    return [part for path in sorted(RESULTS.glob("acceptance-*.json")) for part in read(path)[1]]
-
-
 def table(compared: Sequence[Pair]) -> list[str]:
     lines = [row("claim", "T", "N", "page", "here", "apart"), row("---", *["---:"] * 5)]
     for pair in compared:
@@ -63,16 +57,26 @@ def table(compared: Sequence[Pair]) -> list[str]:
     return lines
 
 
-def root_mean_square(values: Sequence[float]) -> float:
-    return math.sqrt(math.fsum(x * x for x in values) / len(values))
+class Distances(NamedTuple):
+    """How many differences were compared, how many are far apart, the largest distance, the root of the mean square."""
+
+    differences: int
+    far: int
+    largest: float
+    root: float
+
+    @classmethod
+    def of(cls, compared: Sequence[Pair]) -> Distances:
+        apart = [abs(pair.apart) for pair in compared]
+        root = math.sqrt(math.fsum(x * x for x in apart) / len(apart))
+        return cls(len(apart), sum(x > FAR for x in apart), max(apart), root)
 
 
 def summary(compared: Sequence[Pair]) -> str:
-    """How many of the differences are far apart, the largest distance, and the root of the mean square."""
-    apart = [abs(pair.apart) for pair in compared]
+    differences, far, largest, root = Distances.of(compared)
     return (
-        f"{len(apart)} differences, {sum(x > FAR for x in apart)} of them more than {FAR:g} combined standard errors "
-        f"apart; the largest {max(apart):.1f}, root mean square {root_mean_square(apart):.1f}"
+        f"{differences} differences, {far} of them more than {FAR:g} combined standard errors apart; the largest "
+        f"{largest:.1f}, root mean square {root:.1f}"
     )
 
 
@@ -80,7 +84,7 @@ def summary(compared: Sequence[Pair]) -> str:
 @click.argument("files", nargs=-1, required=True, type=FILE)
 def main(files: tuple[Path, ...]) -> None:
     """Compare what FILES say about each claim with what the page says."""
-    compared = list(pairs([part for path in files for part in read(path)[1]], page_parts()))
+    compared = list(pairs(parts_of(files), parts_of(acceptance())))
     if not compared:
         raise click.UsageError(f"{', '.join(map(str, files))}: nothing in it that the page compares")
     if any(math.isnan(pair.apart) for pair in compared):

@@ -16,7 +16,7 @@ import agree
 import claims
 import click
 import report
-from results import pooled, read
+from results import acceptance, again, parts_of, pooled, read
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
@@ -29,13 +29,8 @@ what follows, is on [the page before](real-pair.md).
 """
 
 
-def acceptance() -> list[Path]:
-    """The files of `measure.py`, in the order of their names."""
-    return sorted((HERE / "results").glob("acceptance-*.json"), key=lambda path: path.stem)
-
-
 def claims_table() -> str:
-    return "\n".join(claims.table([part for path in acceptance() for part in read(path)[1]])) + "\n"
+    return "\n".join(claims.table(parts_of(acceptance()))) + "\n"
 
 
 def contexts_table() -> str:
@@ -95,20 +90,15 @@ def training_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def again() -> list[Path]:
-    """Files of the commands of the page, given once more, which the table of claims does not count."""
-    return sorted((HERE / "results").glob("again-*.json"), key=lambda path: path.stem)
-
-
 def again_table() -> str:
     """How far each of them is from the page; see agree.py."""
     head = ("file", "T", "contexts", "differences", "more than 2 errors apart", "the largest", "root mean square")
     lines = [report.row(*head), report.row("---", *["---:"] * (len(head) - 1))]
+    page = parts_of(acceptance())
     for path in again():
         for part in read(path)[1]:
-            apart = [abs(pair.apart) for pair in agree.pairs([part], agree.page_parts())]
-            far, root = sum(x > agree.FAR for x in apart), agree.root_mean_square(apart)
-            figures = (len(part.prompts), len(apart), far, f"{max(apart):.1f}", f"{root:.1f}")
+            differences, far, largest, root = agree.Distances.of(list(agree.pairs([part], page)))
+            figures = (len(part.prompts), differences, far, f"{largest:.1f}", f"{root:.1f}")
             lines.append(report.row(path.name, part.temperature, *map(str, figures)))
     return "\n".join(lines) + "\n"
 
@@ -132,10 +122,11 @@ def pages() -> dict[Path, str]:
         meta, parts = read(path)
         tables.append(f"\n## {path.name}\n\n{report.origin(path, meta)}\n")
         tables += ["\n".join(report.section(part)) + "\n" for part in parts]
+    there = parts_of(acceptance())
     for path in again():
         meta, parts = read(path)
         tables.append(f"\n## {path.name}, beside the page\n\n{report.origin(path, meta)}\n\n")
-        tables.append("\n".join(agree.table(list(agree.pairs(parts, agree.page_parts())))) + "\n")
+        tables.append("\n".join(agree.table(list(agree.pairs(parts, there)))) + "\n")
     return {page: text, DOCS / "real-pair-tables.md": "".join(tables)}
 
 

@@ -12,6 +12,7 @@ import click
 from clustered import Mean, mean_of
 
 FORMAT = "rheo-acceptance/1"
+KEPT = Path(__file__).resolve().parent / "results"
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,25 @@ def _named(values: dict[str, Any]) -> dict[str, Any]:
     """At temperature 1 the processed law is the raw one: its trees have both names."""
     raw = {setting.replace("raw", "processed"): x for setting, x in values.items() if setting.startswith("top-K raw")}
     return values | {setting: x for setting, x in raw.items() if setting not in values}
+
+
+def acceptance() -> list[Path]:
+    """The files that the page's table of claims is made from, in the order of their names."""
+    return _kept("acceptance")
+
+
+def again() -> list[Path]:
+    """Files of the commands of the page, given once more, which the table of claims does not count."""
+    return _kept("again")
+
+
+def _kept(kind: str) -> list[Path]:
+    return sorted(KEPT.glob(f"{kind}-*.json"), key=lambda path: path.stem)
+
+
+def parts_of(paths: Sequence[Path]) -> list[Part]:
+    """The parts of all these files, one after the other. Raises `click.UsageError`."""
+    return [part for path in paths for part in read(path)[1]]
 
 
 def pooled(files: Sequence[list[Part]]) -> list[Part]:

@@ -26,13 +26,16 @@ def shift(monkeypatch: pytest.MonkeyPatch, by: float) -> None:
     import page
     import results
 
+    right = results.read
+
     def shifted(path: Path) -> Any:
-        meta, parts = results.read(path)
+        meta, parts = right(path)
         for part in parts:
             part.tau["m=1|rheo|60"][:] = [x + by for x in part.tau["m=1|rheo|60"]]
         return meta, parts
 
-    monkeypatch.setattr(page, "read", shifted)
+    for module in (page, results):
+        monkeypatch.setattr(module, "read", shifted)
 
 
 def test_the_pages_are_what_the_results_make_of_them() -> None:
@@ -136,9 +139,9 @@ def test_what_the_page_says_in_words_follows_from_its_table() -> None:
 def test_sparse_draft_laws_cost_a_few_hundredths_and_more_with_one_head() -> None:
     import claims
     import page
-    from results import read
+    from results import parts_of
 
-    parts = [part for path in page.acceptance() for part in read(path)[1]]
+    parts = parts_of(page.acceptance())
     [claim] = [claim for claim in claims.CLAIMS if "128 best tokens" in claim.text]
     found = claims.found(claim, parts)
     assert [n for n, mean in found.together.items() if mean.mean < -2 * mean.error] == [60]
@@ -150,13 +153,13 @@ def test_the_commands_of_the_page_give_its_differences_again_within_their_errors
     """Another head by the same commands: at most one difference in twenty is more than two errors apart."""
     import agree
     import page
-    from results import read
+    from results import parts_of, read
 
-    again = [part for path in page.again() for part in read(path)[1]]
+    again, there = (parts_of(paths) for paths in (page.again(), page.acceptance()))
     assert sorted(part.temperature for part in again) == ["0.6", "0.8", "1"]
     heads = {read(path)[0]["head"]["sha256"] for path in (*page.again(), *page.acceptance())}
     assert len(heads) == 3, "it is no head of the page"
-    apart = [abs(pair.apart) for pair in agree.pairs(again, agree.page_parts())]
+    apart = [abs(pair.apart) for pair in agree.pairs(again, there)]
     assert len(apart) > 100
     assert sum(x > 2 for x in apart) <= len(apart) / 20
 

@@ -44,7 +44,7 @@ def test_a_file_of_the_page_repeats_the_page_and_one_with_another_acceptance_doe
 def test_differences_are_apart_by_their_combined_error_and_each_is_counted_once() -> None:
     import agree
     from clustered import Mean
-    from results import Part
+    from results import Part, acceptance, parts_of
 
     def part(better: Any) -> Part:
         tau = {f"m=0|rheo|{n}": [2.0, 2.0] for n in (8, 60)} | {f"m=1|rheo|{n}": better for n in (8, 16, 60)}
@@ -60,7 +60,8 @@ def test_differences_are_apart_by_their_combined_error_and_each_is_counted_once(
     assert agree.summary([first, far]) == (
         "2 differences, 2 of them more than 2 combined standard errors apart; the largest 4.0, root mean square 3.3"
     )
-    every = list(agree.pairs(agree.page_parts(), agree.page_parts()))
+    page = parts_of(acceptance())
+    every = list(agree.pairs(page, page))
     keys = [(pair.claim.better, pair.claim.worse, pair.claim.temperature, pair.size) for pair in every]
     assert len(set(keys)) == len(keys) > 100
 
